@@ -1,0 +1,40 @@
+// The whole conversion: model bytes in, plan bytes and a report out. `takt convert` is a thin layer over this.
+#ifndef TAKT_CONVERTER_BACKEND_CONVERT_H_
+#define TAKT_CONVERTER_BACKEND_CONVERT_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "converter/base/diagnostics.h"
+#include "converter/ir/graph.h"
+#include "engine/core/kernel.h"
+
+namespace takt {
+
+/// Choices of a conversion; the defaults are what most people want.
+struct ConvertOptions {
+  Numerics numerics = Numerics::kFp32Rne;
+  std::string target = "host";     ///< Name that the plan carries.
+  bool keep_tensors = false;       ///< No pass that eliminates a tensor: each source tensor can be compared.
+  bool debug = false;              ///< Adds the debug table: source of every step and tensor.
+  /// Called after each stage with its name and the graph as it stands.
+  std::function<void(const std::string& stage, const ir::Graph& graph)> on_stage;
+};
+
+/// What a conversion made. `plan` is empty if `diagnostics` has errors.
+struct Conversion {
+  std::vector<uint8_t> plan;
+  ir::Graph graph;  ///< As lowered.
+  Diagnostics diagnostics;
+};
+
+/// Converts a TFLite model. Deterministic: the same bytes in give the same bytes out on every host. Never throws.
+Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& model_name, const ConvertOptions& options);
+
+}  // namespace takt
+
+#endif  // TAKT_CONVERTER_BACKEND_CONVERT_H_

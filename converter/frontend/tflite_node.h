@@ -1,0 +1,69 @@
+// One TFLite operator as an op's import function sees it: verified indices, typed options, and the graph to add nodes to.
+#ifndef TAKT_CONVERTER_FRONTEND_TFLITE_NODE_H_
+#define TAKT_CONVERTER_FRONTEND_TFLITE_NODE_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converter/base/diagnostics.h"
+#include "converter/ir/graph.h"
+#include "schema/tflite_generated.h"
+
+namespace takt::frontend {
+
+/// Inputs and outputs are graph tensors already (tensor i of the subgraph is tensor i of the graph). Import functions add
+/// nodes and report errors; after an error the importer goes on with the next operator.
+class TfliteNode {
+ public:
+  TfliteNode(const tflite::Operator& op, const char* name, int version, int index, ir::Graph& graph, Diagnostics& diagnostics);
+
+  int input_count() const { return static_cast<int>(inputs_.size()); }
+  int output_count() const { return static_cast<int>(outputs_.size()); }
+  /// kNoTensor if absent.
+  ir::TensorId input(int i) const { return i < input_count() ? inputs_[static_cast<size_t>(i)] : ir::kNoTensor; }
+  ir::TensorId output(int i) const { return outputs_[static_cast<size_t>(i)]; }
+  bool has_input(int i) const { return input(i) != ir::kNoTensor; }
+  const ir::Tensor& tensor(ir::TensorId id) const { return graph_.tensor(id); }
+  int version() const { return version_; }
+  ir::Graph& graph() { return graph_; }
+
+  /// The operator's options, or nullptr if it carries none or another kind.
+  template <typename T>
+  const T* options() const { return op_.builtin_options_as<T>(); }
+
+  /// Reports an error unless the operator has between min and max inputs and `outputs` outputs, and the first `min`
+  /// inputs are present.
+  bool CheckArity(int min_inputs, int max_inputs, int outputs);
+  /// Values of a constant int32 or int64 input; reports an error and gives nothing if it is not constant.
+  std::optional<std::vector<int64_t>> ConstantInts(int input);
+
+  /// Adds a node with this operator's outputs.
+  ir::Node& Add(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes = {});
+  /// Adds a node with outputs of its own, made beforehand with NewTensor.
+  ir::Node& AddTo(Op op, std::vector<ir::TensorId> inputs, std::vector<ir::TensorId> outputs,
+                  std::map<std::string, ir::Attribute> attributes = {});
+  /// A new tensor like `model` (type, dims, quantization) named after this operator's output plus `suffix`.
+  ir::TensorId NewTensor(const ir::Tensor& model, const std::string& suffix);
+
+  /// Name of a fused activation ("none", "relu", "relu_n1_to_1", "relu6"), the value of attribute `activation`; reports
+  /// others as errors.
+  std::string Activation(tflite::ActivationFunctionType activation);
+
+  void Error(std::string message, ir::TensorId tensor = ir::kNoTensor);
+
+ private:
+  const tflite::Operator& op_;
+  const char* name_;
+  int version_;
+  int index_;
+  ir::Graph& graph_;
+  Diagnostics& diagnostics_;
+  std::vector<ir::TensorId> inputs_;
+  std::vector<ir::TensorId> outputs_;
+};
+
+}  // namespace takt::frontend
+
+#endif  // TAKT_CONVERTER_FRONTEND_TFLITE_NODE_H_

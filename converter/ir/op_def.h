@@ -1,0 +1,66 @@
+// What the converter knows of one op: a row of functions that its file in converter/ops defines.
+#ifndef TAKT_CONVERTER_IR_OP_DEF_H_
+#define TAKT_CONVERTER_IR_OP_DEF_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "converter/ir/graph.h"
+
+namespace takt {
+class Diagnostics;
+namespace frontend {
+class TfliteNode;  // converter/frontend/tflite_node.h
+}
+namespace backend {
+class StepBuilder;  // converter/backend/step_builder.h
+}
+}  // namespace takt
+
+namespace takt::ir {
+
+/// Shape and type of an output, as the op's rule gives them.
+struct TensorType {
+  DataType type = DataType::kNone;
+  std::vector<int32_t> dims;
+  friend bool operator==(const TensorType&, const TensorType&) = default;
+};
+
+/// How an NPU would see the op; lowering lives in converter/npu.
+enum class NpuClass { kNone, kContraction, kPool, kElementwise, kMove };
+
+/// Kinds of attributes, in the order of Attribute's alternatives.
+enum class AttributeKind { kInt, kFloat, kString, kInts, kFloats };
+struct AttributeRule {
+  const char* name;
+  AttributeKind kind;
+  bool required;
+};
+
+/// A TFLite builtin operator (its code in the TFLite schema) and the function that turns one into nodes of the graph.
+struct TfliteImport {
+  int builtin;
+  const char* name;
+  void (*import)(frontend::TfliteNode& node);
+};
+
+struct OpDef {
+  Op op;
+  std::span<const AttributeRule> attributes;
+  /// The shape rule: types of the outputs, or the reason (a sentence with the offending values) why the node is wrong.
+  std::string (*infer)(const Graph& graph, const Node& node, std::vector<TensorType>& outputs);
+  /// Turns a node into a plan step; nullptr for graph ops, which passes have removed by then.
+  void (*lower)(const Node& node, backend::StepBuilder& step);
+  std::span<const TfliteImport> tflite;
+  NpuClass npu = NpuClass::kNone;
+};
+
+/// The definition of any op of the table.
+const OpDef& FindOpDef(Op op);
+/// All definitions in table order.
+std::span<const OpDef* const> AllOpDefs();
+
+}  // namespace takt::ir
+
+#endif  // TAKT_CONVERTER_IR_OP_DEF_H_

@@ -1,0 +1,1 @@
+// depthwise_conv2d

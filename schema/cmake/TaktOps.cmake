@@ -1,0 +1,25 @@
+# The op table as CMake lists: source lists follow from the rows, and a missing file is an error that names the op.
+
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/schema/op_table.inc)
+file(STRINGS ${CMAKE_SOURCE_DIR}/schema/op_table.inc TAKT_OP_ROWS REGEX "^TAKT_(GRAPH_)?OP\\(")
+
+# takt_op_sources(variable folder suffix [KERNELS_ONLY]): folder/F<suffix> of every row's file F, each once.
+function(takt_op_sources variable folder suffix)
+  cmake_parse_arguments(ARG "KERNELS_ONLY" "" "" ${ARGN})
+  set(sources)
+  foreach(row IN LISTS TAKT_OP_ROWS)
+    if(ARG_KERNELS_ONLY AND row MATCHES "^TAKT_GRAPH_OP")
+      continue()
+    endif()
+    string(REGEX REPLACE "^[A-Z_]+\\( *[A-Za-z0-9]+ *, *([a-z0-9_]+) *, *([a-z0-9_]+) *,.*" "\\1;\\2" fields "${row}")
+    list(GET fields 0 op)
+    list(GET fields 1 file)
+    set(source ${CMAKE_SOURCE_DIR}/${folder}/${file}${suffix})
+    if(NOT EXISTS ${source})
+      message(FATAL_ERROR "op '${op}' of schema/op_table.inc needs ${folder}/${file}${suffix}, which does not exist")
+    endif()
+    list(APPEND sources ${source})
+  endforeach()
+  list(REMOVE_DUPLICATES sources)
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,161 @@
+// Runs a plan, in memory that the caller owns.
+#ifndef TAKT_ENGINE_CORE_INTERPRETER_H_
+#define TAKT_ENGINE_CORE_INTERPRETER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "engine/base/status.h"
+#include "engine/core/kernel.h"
+#include "engine/core/trace.h"
+#include "engine/hal/device.h"
+#include "engine/hal/platform.h"
+#include "engine/plan/plan.h"
+
+namespace takt {
+
+/// The interpreter's record of one step, at the start of the runtime arena; the same bytes on every target.
+struct StepRecord {
+  uint32_t row;  ///< Of the kernel table.
+  uint32_t scratch_offset, scratch_bytes;
+  uint32_t persistent_offset, persistent_bytes;
+  uint32_t reserved[3];
+};
+static_assert(sizeof(StepRecord) == 32 && alignof(StepRecord) == 4);
+
+inline constexpr uint32_t kRuntimeAlignment = 64;
+inline constexpr int kMaxBindings = 16;
+inline constexpr int kMaxLoopDepth = 4;
+
+struct ArenaNeed {
+  uint32_t bytes = 0;
+  uint32_t alignment = 1;
+};
+
+/// Bytes and alignment of every arena of the plan, in its order, then of the runtime arena.
+struct Requirements {
+  ArenaNeed arenas[kMaxArenas];
+  uint32_t arena_count = 0;
+  ArenaNeed runtime;
+};
+
+/// A pure function of the plan and the kernels. kNoKernel (step; detail: op) if a step has no row.
+Status ComputeRequirements(const Plan& plan, KernelTable kernels, Requirements& need);
+
+/// Everything referred to must outlive the interpreter's use of it.
+struct InitOptions {
+  std::span<const std::span<std::byte>> arenas;  ///< In the plan's order. An arena of 0 bytes may be empty.
+  std::span<std::byte> runtime;                  ///< 64-aligned; Requirements::runtime.bytes.
+  KernelTable kernels;                           ///< First row with a step's key wins.
+  std::span<Device* const> devices;              ///< In the plan's order.
+  Clock clock;                                   ///< Wanted by deadlines and traces.
+  Trace* trace = nullptr;                        ///< nullptr: off.
+};
+
+/// A graph input or output. `bytes` may be written (inputs) or read (outputs) between invocations.
+struct TensorInfo {
+  std::span<std::byte> bytes;
+  std::string_view name;
+  std::span<const int32_t> dims;
+  DataType type = DataType::kNone;
+  float scale = 0;
+  int32_t zero_point = 0;
+
+  template <typename T>
+  std::span<T> as() const { return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)}; }
+};
+
+enum class Progress : uint8_t { kDone = 0, kMore, kWaiting, kFailed };
+
+/// Fixed size, not copyable. One thread at a time, except Cancel.
+class Interpreter {
+ public:
+  Interpreter() = default;
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+
+  /// Binds every step, checks every operand, zeroes state. `plan` must be open and outlive this object. May be called
+  /// again. kArenaTooSmall (detail: bytes needed), kMisaligned, kNoKernel (step; detail: op), kLimitExceeded.
+  Status Init(const Plan& plan, const InitOptions& options);
+
+  /// Runs all steps. kCancelled if Cancel came during the run.
+  Status Invoke();
+  /// As Invoke, but starts no step at or after `deadline` (ticks of the clock): kDeadlineExceeded with the step not run.
+  Status Invoke(uint64_t deadline);
+
+  /// Puts the cursor at the first step; a run that was under way is dropped.
+  Status Begin();
+  /// Runs at most `budget` steps. kWaiting: a device is busy, call again. kFailed: see status().
+  Progress Step(uint32_t budget);
+  /// Ends the run before its next step. From any thread or interrupt; async-signal-safe.
+  void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
+
+  Status status() const { return status_; }
+  uint32_t cursor() const { return cursor_; }
+  const Plan& plan() const { return *plan_; }
+  /// Row of the kernel table that runs `step`; nullptr for control steps.
+  const Kernel* binding(uint32_t step) const;
+
+  /// Indices below the plan's counts; names that are unknown give an empty TensorInfo.
+  TensorInfo input(uint32_t i) const;
+  TensorInfo output(uint32_t i) const;
+  TensorInfo input(std::string_view name) const;
+  TensorInfo output(std::string_view name) const;
+  /// Memory of any dense tensor; between steps it holds what the last step that wrote there left.
+  std::span<std::byte> tensor(uint32_t i) const;
+
+  /// Uses the caller's buffer for an input or output from the next Begin on; an empty span: the arena again. The buffer
+  /// has exactly the tensor's bytes and 16-byte alignment. kUnsupported if the plan shares or overwrites that memory.
+  Status RebindInput(uint32_t i, std::span<std::byte> buffer);
+  Status RebindOutput(uint32_t i, std::span<std::byte> buffer);
+  /// Zeroes all state.
+  Status ResetState();
+
+ private:
+  struct Rebound {
+    std::byte* data = nullptr;
+    uint32_t offset = 0;
+    uint16_t root = 0;
+  };
+  struct LoopFrame {
+    uint32_t start = 0, end = 0, trips = 0;
+  };
+  struct Bound;  // operands of one step
+
+  Status InitStep(uint32_t step, uint64_t& work);
+  Status PrepareJobs();
+  void BindOperands(uint32_t step, Bound& bound) const;
+  std::byte* Address(uint32_t tensor, const TensorView& view) const;
+  TensorInfo Info(const BindingView& binding) const;
+  Status Rebind(const BindingView& binding, bool output, uint32_t slot, std::span<std::byte> buffer);
+  bool Condition(const StepView& step) const;
+  Progress RunStep();
+  Progress RunDevice(const StepView& step);
+  void AdvanceLoops();
+  Status RunJob(uint16_t job, bool prepare);
+  Progress Fail(Status status);
+
+  const Plan* plan_ = nullptr;
+  std::byte* arenas_[kMaxArenas] = {};
+  std::span<std::byte> runtime_;
+  StepRecord* records_ = nullptr;
+  KernelTable kernels_;
+  std::span<Device* const> devices_;
+  Clock clock_;
+  Trace* trace_ = nullptr;
+  Rebound rebound_[2 * kMaxBindings];
+  bool any_rebound_ = false;
+  LoopFrame loops_[kMaxLoopDepth];
+  uint32_t loop_depth_ = 0;
+  uint32_t cursor_ = 0;
+  bool running_ = false;
+  Status status_;
+  std::atomic<bool> cancel_{false};
+};
+
+}  // namespace takt
+
+#endif  // TAKT_ENGINE_CORE_INTERPRETER_H_

@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+"""The checks can fail: each finds its violation in a small tree, and nothing in a clean one."""
+import pathlib
+import tempfile
+import unittest
+
+import file_budgets
+import layering
+
+
+def found(check, files):
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            file = pathlib.Path(root) / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        return check(root)[0]
+
+
+class Layering(unittest.TestCase):
+    def violates(self, path, include):
+        self.assertEqual(len(found(layering.check, {path: f"#include {include}\n"})), 1, f"{path} {include}")
+
+    def passes(self, path, include):
+        self.assertEqual(found(layering.check, {path: f"#include {include}\n"}), [])
+
+    def test_upward_includes_are_found(self):
+        self.violates("engine/base/arena.cc", '"engine/core/kernel.h"')
+        self.violates("engine/hal/device.h", '"engine/plan/plan.h"')
+        self.violates("engine/core/interpreter.cc", '"ports/reference/kernels.h"')
+        self.violates("engine/plan/plan.cc", '"engine/core/interpreter.h"')
+        self.violates("ports/simd/conv.cc", '"ports/reference/kernels.h"')
+        self.violates("ports/simd/conv.cc", '"converter/ir/graph.h"')
+        self.violates("converter/ir/graph.cc", '"converter/passes/pass.h"')
+        self.violates("converter/passes/fold.cc", '"converter/cli/main.h"')
+        self.violates("converter/passes/fold.cc", '"ports/simd/conv.h"')
+        self.violates("samples/fashion/classify.cc", '"converter/ir/graph.h"')
+
+    def test_downward_includes_pass(self):
+        self.passes("engine/core/interpreter.cc", '"engine/plan/plan.h"')
+        self.passes("ports/simd/conv.cc", '"ports/simd/conv.h"')
+        self.passes("converter/passes/fold.cc", '"ports/simd/describe.h"')
+        self.passes("tests/engine/plan_test.cc", '"converter/cli/main.h"')
+
+    def test_heap_headers_are_found_in_embedded_code_only(self):
+        self.violates("engine/core/interpreter.cc", "<vector>")
+        self.passes("converter/ir/graph.cc", "<vector>")
+
+    def test_generated_headers_are_found_in_public_headers_only(self):
+        self.violates("engine/plan/plan.h", '"schema/plan_generated.h"')
+        self.passes("engine/plan/plan.cc", '"schema/plan_generated.h"')
+
+
+class FileBudgets(unittest.TestCase):
+    def test_one_line_too_many_is_found(self):
+        for path, lines in {"engine/a.cc": 400, "engine/a.h": 250, "tests/a_test.cc": 600}.items():
+            self.assertEqual(found(file_budgets.check, {path: "x\n" * lines}), [])
+            self.assertEqual(len(found(file_budgets.check, {path: "x\n" * (lines + 1)})), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,15 @@
+// CRC-32 (IEEE 802.3, as zlib's).
+#ifndef TAKT_ENGINE_BASE_CRC32_H_
+#define TAKT_ENGINE_BASE_CRC32_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace takt {
+
+uint32_t Crc32(std::span<const std::byte> bytes);
+
+}  // namespace takt
+
+#endif  // TAKT_ENGINE_BASE_CRC32_H_

@@ -1,0 +1,346 @@
+#include "engine/plan/plan_validator.h"
+
+#include <bit>
+
+#include "engine/base/crc32.h"
+#include "engine/core/kernel.h"
+#include "engine/plan/trailer.h"
+#include "schema/plan_generated.h"
+
+namespace takt {
+namespace {
+
+constexpr Status Bad(Site site, uint32_t detail = 0) { return {StatusCode::kMalformedPlan, site, detail}; }
+
+struct Rules {
+  const Plan& plan;
+  const schema::Plan& root;
+  uint32_t steps, tensors, arena_tensors, arenas;
+
+  Status Vectors() const;
+  Status LimitsHold(const Limits& accepted) const;
+  Status Arenas() const;
+  Status Constants(bool crc) const;
+  Status TensorShape(uint32_t i) const;
+  Status TensorBounds(uint32_t i) const;
+  Status TensorOrder(uint32_t i) const;
+  Status StepTag(uint32_t i) const;
+  Status StepArity(uint32_t i) const;
+  Status StepOperands(uint32_t i) const;
+  Status StepInPlace(uint32_t i) const;
+  Status Overlap() const;
+  Status Binding(const BindingView& b, uint32_t i, bool output) const;
+  Status States() const;
+  Status Job(uint32_t i) const;
+  Status JobStep(uint32_t i) const;
+  Status Control() const;
+  Status Names() const;
+
+  bool Dense(uint32_t t) const { return t < arena_tensors && plan.tensor(t).strides == nullptr; }
+  bool Overlaps(uint32_t a, uint32_t b) const;
+};
+
+/// Vectors that are read without a test for null, and those whose lengths follow from another.
+Status Rules::Vectors() const {
+  if (root.arenas() == nullptr || arenas > kMaxArenas) return Bad(Site::kPlanVectors, 5);
+  if (root.dims() == nullptr && tensors != 0) return Bad(Site::kPlanVectors, 7);
+  if (tensors == 0 || tensors >= kNoTensor) return Bad(Site::kPlanVectors, 9);
+  if (arena_tensors > tensors) return Bad(Site::kPlanVectors, 10);
+  if (root.operands() == nullptr) return Bad(Site::kPlanVectors, 11);
+  if (steps == 0 || steps >= Status::kNoStep) return Bad(Site::kPlanVectors, 12);
+  if (plan.job_count() > 0xFFFF) return Bad(Site::kPlanVectors, 13);
+  if (const auto* c = root.costs(); c != nullptr) {
+    const bool aligned = reinterpret_cast<uintptr_t>(c->Data()) % alignof(uint64_t) == 0;
+    if (!aligned || (c->size() != 0 && c->size() != steps)) return Bad(Site::kPlanVectors, 17);
+  }
+  if (reinterpret_cast<uintptr_t>(root.limits()) % alignof(uint64_t) != 0) return Bad(Site::kPlanVectors, 18);
+  return {};
+}
+
+Status Rules::LimitsHold(const Limits& accepted) const {
+  const auto exceeded = [](uint32_t value) { return Status(StatusCode::kLimitExceeded, Site::kPlanLimits, value); };
+  if (tensors > accepted.tensors) return exceeded(tensors);
+  if (steps > accepted.steps) return exceeded(steps);
+  if (plan.limits().work > accepted.work) return exceeded(UINT32_MAX);
+  return {};
+}
+
+Status Rules::Arenas() const {
+  for (uint32_t i = 0; i < arenas; ++i) {
+    const ArenaView a = plan.arena(i);
+    if (a.kind > ArenaKind::kDevice || !std::has_single_bit(a.alignment) || a.alignment > 64) return Bad(Site::kPlanArena, i);
+  }
+  return {};
+}
+
+Status Rules::Constants(bool crc) const {
+  for (uint32_t i = 0; i < plan.constant_count(); ++i) {
+    const schema::Constant& c = *root.constants()->Get(i);
+    if (c.offset() % kConstantAlignment != 0 || uint64_t{c.offset()} + c.bytes() > plan.segment().size()) {
+      return Bad(Site::kPlanConstant, i);
+    }
+    if (crc && Crc32(plan.constant(i).bytes) != c.crc32()) {
+      return {StatusCode::kHashMismatch, Site::kPlanConstantCrc, i};
+    }
+  }
+  return {};
+}
+
+Status Rules::TensorShape(uint32_t i) const {
+  const schema::Tensor& t = *root.tensors()->Get(i);
+  const uint32_t bits = BitWidth(static_cast<DataType>(t.type()));
+  const bool strided = t.strides() != 0xFFFF;
+  const uint32_t pool = root.strides() != nullptr ? root.strides()->size() : 0;
+  if (bits == 0 || t.rank() > kMaxRank || t.dims() + uint32_t{t.rank()} > root.dims()->size() ||
+      (strided && (bits < 8 || t.strides() + uint32_t{t.rank()} > pool))) {
+    return Bad(Site::kPlanTensorShape, i);
+  }
+  const TensorView view = plan.tensor(i);
+  uint64_t elements = 1;  // Of the dims that are not zero, so that no partial product overflows either.
+  uint64_t extent = bits / 8;
+  for (int k = 0; k < t.rank(); ++k) {
+    const int32_t dim = view.dims[k];
+    if (dim < 0) return Bad(Site::kPlanTensorShape, i);
+    elements *= dim != 0 ? static_cast<uint32_t>(dim) : 1;
+    if (elements * bits > uint64_t{8} * INT32_MAX) return Bad(Site::kPlanTensorShape, i);
+    if (!strided) continue;
+    const int32_t stride = view.strides[k];
+    if (stride < 0 || static_cast<uint32_t>(stride) % (bits / 8) != 0) return Bad(Site::kPlanTensorShape, i);
+    extent += dim != 0 ? uint64_t(dim - 1) * static_cast<uint32_t>(stride) : 0;
+    if (extent > INT32_MAX) return Bad(Site::kPlanTensorShape, i);
+  }
+  return {};
+}
+
+Status Rules::TensorBounds(uint32_t i) const {
+  const schema::Tensor& raw = *root.tensors()->Get(i);
+  if (raw.base() >= arenas + plan.constant_count()) return Bad(Site::kPlanTensorBounds, i);
+  const TensorView t = plan.tensor(i);
+  const uint64_t room = t.constant ? root.constants()->Get(t.base)->bytes() : plan.arena(t.base).bytes;
+  const uint32_t element = (BitWidth(t.type) + 7) / 8;
+  const uint32_t alignment = t.constant ? kConstantAlignment : plan.arena(t.base).alignment;
+  if (uint64_t{t.offset} + plan.tensor_extent(i) > room || t.offset % element != 0 || alignment < element) {
+    return Bad(Site::kPlanTensorBounds, i);
+  }
+  return {};
+}
+
+Status Rules::TensorOrder(uint32_t i) const {
+  const bool constant = plan.tensor(i).constant;
+  if (constant != (i >= arena_tensors)) return Bad(Site::kPlanTensorOrder, i);
+  if (constant) return {};
+  const LiveView live = plan.live(i);
+  if (live.first > live.last || live.last >= steps || live.root >= arena_tensors ||
+      (i != 0 && plan.live(i - 1).first > live.first)) {
+    return Bad(Site::kPlanTensorOrder, i);
+  }
+  return {};
+}
+
+uint32_t ParamsAlignment(Op op) {
+  switch (op) {
+    case Op::kPad: return alignof(schema::PadParams);
+    case Op::kCopy: return alignof(schema::CopyParams);
+    case Op::kSubmit: return alignof(schema::SubmitParams);
+    case Op::kWait: return alignof(schema::WaitParams);
+    case Op::kSkipIf: return alignof(schema::SkipIfParams);
+    default: return 4;
+  }
+}
+
+/// FlatBuffers' verifier accepts unknown tags and does not look at the alignment of structs in unions.
+Status Rules::StepTag(uint32_t i) const {
+  const schema::Step* s = root.steps()->Get(i);
+  const Op op = static_cast<Op>(s->params_type());
+  if (op == Op::kNone || op >= Op::kPlanOpEnd || s->params() == nullptr || s->numerics() > schema::Numerics::tflite ||
+      reinterpret_cast<uintptr_t>(s->params()) % ParamsAlignment(op) != 0) {
+    return Bad(Site::kPlanStepTag, static_cast<uint32_t>(op));
+  }
+  return {};
+}
+
+Status Rules::StepArity(uint32_t i) const {
+  const schema::Step& s = *root.steps()->Get(i);
+  const Op op = static_cast<Op>(s.params_type());
+  const uint32_t count = uint32_t{s.inputs()} + s.outputs() + (s.scratch() != 0);
+  bool good = s.scratch() <= 1 && count <= kMaxOperands && s.first_operand() + count <= root.operands()->size();
+  if (const OpInfo* info = FindOpInfo(op); info != nullptr) {
+    good = good && s.inputs() >= info->min_inputs && s.inputs() <= info->max_inputs && s.outputs() == info->outputs;
+  } else {
+    good = good && count == (op == Op::kSkipIf || op == Op::kLoop ? 1 : 0) && s.inputs() == count;
+  }
+  return good ? Status() : Bad(Site::kPlanStepArity, count);
+}
+
+Status Rules::StepOperands(uint32_t i) const {
+  const StepView s = plan.step(i);
+  const OpInfo* info = FindOpInfo(s.op);
+  const bool may_stride = info != nullptr && (info->traits & kStrided) != 0;
+  const uint32_t count = static_cast<uint32_t>(s.inputs.size() + s.outputs.size()) + (s.scratch != kNoTensor);
+  const schema::Step& raw = *root.steps()->Get(i);
+  for (uint32_t k = 0; k < count; ++k) {
+    const uint16_t t = root.operands()->Get(raw.first_operand() + k);
+    if (t >= tensors || (k >= s.inputs.size() && t >= arena_tensors)) return Bad(Site::kPlanStepOperand, k);
+    const bool scratch = k >= s.inputs.size() + s.outputs.size();
+    if (plan.tensor(t).strides != nullptr && (!may_stride || scratch)) return Bad(Site::kPlanStepStride, k);
+    if (t < arena_tensors && (plan.live(t).first > i || plan.live(t).last < i)) return Bad(Site::kPlanStepLive, t);
+  }
+  return {};
+}
+
+bool Rules::Overlaps(uint32_t a, uint32_t b) const {
+  const TensorView x = plan.tensor(a);
+  const TensorView y = plan.tensor(b);
+  if (x.constant || y.constant || x.base != y.base) return false;
+  return x.offset < uint64_t{y.offset} + plan.tensor_extent(b) && y.offset < uint64_t{x.offset} + plan.tensor_extent(a);
+}
+
+/// What a step writes overlaps nothing else that it touches, except as its op's row allows.
+Status Rules::StepInPlace(uint32_t i) const {
+  const StepView s = plan.step(i);
+  const OpInfo* info = FindOpInfo(s.op);
+  if (info == nullptr) return {};
+  const uint32_t inputs = static_cast<uint32_t>(s.inputs.size());
+  const uint32_t outputs = static_cast<uint32_t>(s.outputs.size());
+  const uint16_t* operand = s.inputs.data();
+  const uint32_t written = inputs + outputs + (s.scratch != kNoTensor);
+  for (uint32_t k = inputs; k < written; ++k) {
+    for (uint32_t j = 0; j < k; ++j) {
+      if (!Overlaps(operand[j], operand[k])) continue;
+      const bool allowed = j < inputs && k < inputs + outputs &&
+                           ((info->traits & kInPlace) != 0 || ((info->traits & kInPlaceLast) != 0 && j + 1 == inputs));
+      const bool same = plan.tensor(operand[j]).offset == plan.tensor(operand[k]).offset &&
+                        plan.tensor_bytes(operand[j]) == plan.tensor_bytes(operand[k]);
+      if (!allowed || !same || !Dense(operand[j]) || !Dense(operand[k])) return Bad(Site::kPlanStepInPlace, k);
+    }
+  }
+  return {};
+}
+
+/// Tensors come by first use, so a sweep that keeps the live ones sees each pair that is live together.
+Status Rules::Overlap() const {
+  uint16_t active[kMaxLive];
+  uint32_t count = 0;
+  for (uint32_t t = 0; t < arena_tensors; ++t) {
+    const LiveView live = plan.live(t);
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < count; ++k) {
+      const LiveView other = plan.live(active[k]);
+      if (other.last < live.first) continue;
+      if (other.root != live.root && Overlaps(active[k], t)) return Bad(Site::kPlanOverlap, t);
+      active[kept++] = active[k];
+    }
+    if (kept == kMaxLive) return Bad(Site::kPlanTooManyLive, t);
+    active[kept++] = static_cast<uint16_t>(t);
+    count = kept;
+  }
+  return {};
+}
+
+Status Rules::Binding(const BindingView& b, uint32_t i, bool output) const {
+  if (!Dense(b.tensor)) return Bad(Site::kPlanBinding, i);
+  const LiveView live = plan.live(b.tensor);
+  return (output ? live.last + 1u == steps : live.first == 0) ? Status() : Bad(Site::kPlanBinding, i);
+}
+
+Status Rules::States() const {
+  for (uint32_t i = 0; i < plan.state_count(); ++i) {
+    const StateView s = plan.state(i);
+    if (!Dense(s.tensor) || (s.shadow != kNoTensor &&
+                             (!Dense(s.shadow) || plan.tensor_bytes(s.shadow) != plan.tensor_bytes(s.tensor)))) {
+      return Bad(Site::kPlanState, i);
+    }
+  }
+  return {};
+}
+
+Status Rules::Job(uint32_t i) const {
+  const JobView job = plan.job(i);
+  if (job.device >= plan.device_count() || job.stream >= plan.constant_count() || job.bases.size() > kMaxJobBasesInPlan) {
+    return Bad(Site::kPlanJob, i);
+  }
+  for (const uint16_t t : job.bases) {
+    if (t >= tensors || plan.tensor(t).strides != nullptr) return Bad(Site::kPlanJob, i);
+  }
+  for (uint32_t k = 0; k < job.range_count; ++k) {
+    const JobRangeView r = plan.job_range(i, k);
+    if (r.base >= job.bases.size() || uint64_t{r.offset} + r.bytes > plan.tensor_bytes(job.bases[r.base]) ||
+        (r.write && job.bases[r.base] >= arena_tensors)) {
+      return Bad(Site::kPlanJob, i);
+    }
+  }
+  return {};
+}
+
+Status Rules::JobStep(uint32_t i) const {
+  const StepView s = plan.step(i);
+  if (s.op != Op::kSubmit && s.op != Op::kWait) return {};
+  static_assert(sizeof(schema::SubmitParams) == sizeof(schema::WaitParams));
+  const auto* p = static_cast<const schema::SubmitParams*>(s.params);
+  if (p->job() >= plan.job_count() || p->device() != plan.job(p->job()).device) return Bad(Site::kPlanJob, p->job());
+  for (const uint16_t t : plan.job(p->job()).bases) {
+    if (t < arena_tensors && (plan.live(t).first > i || plan.live(t).last < i)) return Bad(Site::kPlanStepLive, t);
+  }
+  return {};
+}
+
+Status Rules::Control() const {
+  uint32_t ends[kMaxControlDepth];
+  int depth = 0;
+  for (uint32_t i = 0; i < steps; ++i) {
+    while (depth > 0 && ends[depth - 1] <= i) --depth;
+    const StepView s = plan.step(i);
+    if (s.op != Op::kSkipIf && s.op != Op::kLoop) continue;
+    const uint32_t length = s.op == Op::kLoop ? static_cast<const schema::LoopParams*>(s.params)->body()
+                                              : static_cast<const schema::SkipIfParams*>(s.params)->count();
+    const uint32_t end = i + 1 + length;
+    const TensorView condition = plan.tensor(s.inputs[0]);
+    if (length == 0 || depth == kMaxControlDepth || end > (depth > 0 ? ends[depth - 1] : steps) ||
+        condition.type != DataType::kBool || plan.tensor_bytes(s.inputs[0]) != 1) {
+      return Bad(Site::kPlanControl).AtStep(static_cast<uint16_t>(i));
+    }
+    ends[depth++] = end;
+  }
+  return {};
+}
+
+Status Rules::Names() const {
+  const schema::Debug* debug = root.debug();
+  if (debug == nullptr) return {};
+  if (debug->steps() != nullptr && debug->steps()->size() != steps) return Bad(Site::kPlanTarget, 0);
+  if (debug->tensors() != nullptr && debug->tensors()->size() != tensors) return Bad(Site::kPlanTarget, 1);
+  return {};
+}
+
+}  // namespace
+
+Status PlanValidator::Run(const Plan& plan, const PlanOptions& options) {
+  if (plan.major() != kPlanMajor) return {StatusCode::kUnsupportedVersion, Site::kPlanVersion, plan.major()};
+  const Rules rules{plan, *plan.root_, plan.step_count(), plan.tensor_count(), plan.arena_tensor_count(), plan.arena_count()};
+  TAKT_TRY(rules.Vectors());
+  TAKT_TRY(rules.LimitsHold(options.limits));
+  TAKT_TRY(rules.Arenas());
+  TAKT_TRY(rules.Constants(options.check_constants_crc));
+  for (uint32_t i = 0; i < rules.tensors; ++i) {
+    TAKT_TRY(rules.TensorShape(i));
+    TAKT_TRY(rules.TensorBounds(i));
+    TAKT_TRY(rules.TensorOrder(i));
+  }
+  for (uint32_t i = 0; i < plan.job_count(); ++i) TAKT_TRY(rules.Job(i));
+  for (uint32_t i = 0; i < rules.steps; ++i) {
+    const uint16_t at = static_cast<uint16_t>(i);
+    TAKT_TRY(rules.StepTag(i).AtStep(at));
+    TAKT_TRY(rules.StepArity(i).AtStep(at));
+    TAKT_TRY(rules.StepOperands(i).AtStep(at));
+    TAKT_TRY(rules.StepInPlace(i).AtStep(at));
+    TAKT_TRY(rules.JobStep(i).AtStep(at));
+  }
+  TAKT_TRY(rules.Control());
+  TAKT_TRY(rules.Overlap());
+  for (uint32_t i = 0; i < plan.input_count(); ++i) TAKT_TRY(rules.Binding(plan.input(i), i, false));
+  for (uint32_t i = 0; i < plan.output_count(); ++i) TAKT_TRY(rules.Binding(plan.output(i), i, true));
+  TAKT_TRY(rules.States());
+  return rules.Names();
+}
+
+}  // namespace takt

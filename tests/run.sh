@@ -21,7 +21,7 @@ if [ "${TAKT_CI_QUICK:-0}" != 1 ]; then
   suite asan-ubsan
   if [ -x ports/cortex_m/run_smoke.sh ]; then
     echo "== cortex-m"
-    ports/cortex_m/run_smoke.sh
+    ports/cortex_m/run_smoke.sh "$(find build/ci -type f -name takt -perm -u+x | head -n 1)"
   else
     echo "SKIPPED cortex-m: no ports/cortex_m/run_smoke.sh"
   fi

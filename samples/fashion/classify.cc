@@ -1,0 +1,132 @@
+// Classifies Fashion-MNIST images with a plan and draws them in the terminal.
+//
+//   classify fashion.takt IMAGE                 raw 28x28 bytes, or the first image of an idx file
+//   classify fashion.takt IMAGES LABELS COUNT   draws the first three, prints the accuracy over COUNT images
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <numeric>
+
+#include "engine/core/interpreter.h"
+#include "engine/plan/plan.h"
+#include "ports/reference/kernels.h"
+#include "samples/fashion/idx.h"
+
+namespace {
+
+constexpr const char* kNames[10] = {"T-shirt", "trouser", "pullover", "dress", "coat",
+                                    "sandal",  "shirt",   "sneaker",  "bag",   "ankle boot"};
+constexpr size_t kAlignment = 64;
+
+/// Aligned bytes; an application on a device has static arrays instead.
+class Buffer {
+ public:
+  explicit Buffer(size_t size)
+      : data_(static_cast<std::byte*>(std::aligned_alloc(kAlignment, (size / kAlignment + 1) * kAlignment))), size_(size) {
+    if (data_ == nullptr) std::abort();
+  }
+  std::span<std::byte> span() const { return {data_.get(), size_}; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const { std::free(data); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  size_t size_;
+};
+
+int Fail(const char* what, takt::Status status) {
+  std::fprintf(stderr, "%s: %s, %s (detail %u)\n", what, takt::StatusCodeName(status.code()), takt::SiteText(status.site()),
+               static_cast<unsigned>(status.detail()));
+  return 1;
+}
+
+void Draw(const uint8_t* image) {
+  static const char* const kShades[] = {" ", "░", "▒", "▓", "█"};
+  for (size_t y = 0; y < fashion::kSide; ++y) {
+    for (size_t x = 0; x < fashion::kSide; ++x) {
+      const char* shade = kShades[(image[y * fashion::kSide + x] * 4 + 127) / 255];
+      std::printf("%s%s", shade, shade);
+    }
+    std::printf("\n");
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 && argc != 5) {
+    std::fprintf(stderr, "usage: classify PLAN IMAGE | classify PLAN IMAGES LABELS COUNT\n");
+    return 2;
+  }
+  const std::vector<uint8_t> file = fashion::ReadFile(argv[1]);
+  const std::vector<uint8_t> images = fashion::Images(argv[2]);
+  const std::vector<uint8_t> labels = argc == 5 ? fashion::Labels(argv[3]) : std::vector<uint8_t>();
+  const size_t wanted = argc == 5 ? static_cast<size_t>(std::max(1, std::atoi(argv[4]))) : 1;
+  const size_t count = std::min({wanted, images.size() / fashion::kPixels, argc == 5 ? labels.size() : 1});
+  if (count == 0) {
+    std::fprintf(stderr, "no images in %s\n", argv[2]);
+    return 1;
+  }
+
+  // A plan, and memory as it asks for.
+  const Buffer bytes(file.size());
+  std::copy_n(reinterpret_cast<const std::byte*>(file.data()), file.size(), bytes.span().data());
+  takt::Plan plan;
+  if (const takt::Status s = plan.Open(std::span<const std::byte>(bytes.span())); !s.ok()) return Fail(argv[1], s);
+  const takt::KernelTable kernels = takt::reference::AllKernels();
+  takt::Requirements need;
+  if (const takt::Status s = takt::ComputeRequirements(plan, kernels, need); !s.ok()) return Fail("requirements", s);
+  std::vector<Buffer> arenas;
+  std::vector<std::span<std::byte>> spans;
+  for (uint32_t i = 0; i < need.arena_count; ++i) {
+    arenas.emplace_back(need.arenas[i].bytes);
+    spans.push_back(arenas.back().span());
+    std::printf("arena %u: %u bytes\n", static_cast<unsigned>(i), static_cast<unsigned>(need.arenas[i].bytes));
+  }
+  std::printf("runtime: %u bytes\n", static_cast<unsigned>(need.runtime.bytes));
+  const Buffer runtime(need.runtime.bytes);
+  takt::InitOptions options;
+  options.arenas = spans;
+  options.runtime = runtime.span();
+  options.kernels = kernels;
+  takt::Interpreter net;
+  if (const takt::Status s = net.Init(plan, options); !s.ok()) return Fail("Init", s);
+  if (net.input(0).bytes.size() != fashion::kPixels || net.output(0).bytes.size() != 10) {
+    std::fprintf(stderr, "%s is not a plan of this sample\n", argv[1]);
+    return 1;
+  }
+
+  std::vector<double> times_us;
+  size_t hits = 0;
+  for (size_t n = 0; n < count; ++n) {
+    const uint8_t* image = images.data() + n * fashion::kPixels;
+    std::span<int8_t> input = net.input(0).as<int8_t>();
+    // The input's quantization is scale 1/255, zero point -128.
+    std::transform(image, image + fashion::kPixels, input.begin(), [](uint8_t pixel) { return static_cast<int8_t>(pixel - 128); });
+    const auto start = std::chrono::steady_clock::now();
+    if (const takt::Status s = net.Invoke(); !s.ok()) return Fail("Invoke", s);
+    times_us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+
+    const takt::TensorInfo output = net.output(0);
+    const std::span<const int8_t> scores = output.as<int8_t>();
+    size_t order[10];
+    std::iota(order, order + 10, size_t{0});
+    std::stable_sort(order, order + 10, [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+    if (n < labels.size()) hits += order[0] == labels[n] ? 1 : 0;
+    if (n >= 3) continue;
+    Draw(image);
+    for (size_t i = 0; i < 3; ++i) {
+      std::printf("%5.1f %%  %s\n", 100.0 * static_cast<double>(output.scale) * (scores[order[i]] - output.zero_point), kNames[order[i]]);
+    }
+    if (n < labels.size() && labels[n] < 10) std::printf("it is: %s\n", kNames[labels[n]]);
+  }
+  std::sort(times_us.begin(), times_us.end());
+  std::printf("latency: median %.0f us, worst %.0f us of %zu runs (reference kernels)\n", times_us[count / 2], times_us.back(), count);
+  if (!labels.empty()) std::printf("accuracy: %zu of %zu (%.1f %%)\n", hits, count, 100.0 * static_cast<double>(hits) / static_cast<double>(count));
+  return 0;
+}

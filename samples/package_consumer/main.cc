@@ -1,0 +1,14 @@
+// Uses an installed Takt: bytes that are no plan are refused, with the reason.
+#include <cstdio>
+
+#include "engine/plan/plan.h"
+#include "ports/reference/kernels.h"
+
+int main() {
+  alignas(64) static const uint8_t no_plan[256] = {};
+  takt::Plan plan;
+  const takt::Status status = plan.Open(no_plan);
+  std::printf("%zu kernels; 256 zeros are refused: %s, %s\n", takt::reference::AllKernels().size(),
+              takt::StatusCodeName(status.code()), takt::SiteText(status.site()));
+  return status.ok() ? 1 : 0;
+}

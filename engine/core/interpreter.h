@@ -123,8 +123,12 @@ class Interpreter {
   struct LoopFrame {
     uint32_t start = 0, end = 0, trips = 0;
   };
-  struct Bound;  // operands of one step
+  struct Bound {
+    TensorRef refs[kMaxOperands];
+    KernelCall call;
+  };
 
+  Status BindSteps();
   Status InitStep(uint32_t step, uint64_t& work);
   Status PrepareJobs();
   void BindOperands(uint32_t step, Bound& bound) const;
@@ -132,6 +136,8 @@ class Interpreter {
   TensorInfo Info(const BindingView& binding) const;
   Status Rebind(const BindingView& binding, bool output, uint32_t slot, std::span<std::byte> buffer);
   bool Condition(const StepView& step) const;
+  bool Written(uint32_t tensor) const;
+  void EndRun();
   Progress RunStep();
   Progress RunDevice(const StepView& step);
   void AdvanceLoops();

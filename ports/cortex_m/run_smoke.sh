@@ -32,10 +32,14 @@ prepare() {
 # part MAP PATTERN: bytes of code and constants in the link map from objects that match.
 part() {
   awk -v pattern="$2" '
+    function hex(text, i, value) {
+      for (i = 3; i <= length(text); ++i) value = 16 * value + index("0123456789abcdef", tolower(substr(text, i, 1))) - 1
+      return value
+    }
     /^Linker script and memory map/ { on = 1 }
     !on { next }
     /^ \.(text|rodata)[^ ]*$/ { getline rest; $0 = $0 rest }
-    /^ \.(text|rodata|vectors)/ && NF >= 4 && $4 ~ pattern { sum += strtonum($3) }
+    /^ \.(text|rodata|vectors)/ && NF >= 4 && $4 ~ pattern { sum += hex($3) }
     END { print sum + 0 }' "$1"
 }
 

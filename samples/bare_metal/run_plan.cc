@@ -101,7 +101,7 @@ int main() {
 
   takt::Requirements need;
   const Meter requirements("requirements");
-  const Status need_status = takt::ComputeRequirements(g_plan_view, kKernels, need);
+  const Status need_status = takt::ComputeRequirements(g_plan_view, kPlanKernels, need);
   requirements.Report();
   if (!need_status.ok()) return Fail("requirements", need_status);
 
@@ -111,7 +111,7 @@ int main() {
   takt::InitOptions init;
   init.arenas = std::span(arenas).first(need.arena_count);
   init.runtime = Cut(memory, need.runtime);
-  init.kernels = kKernels;
+  init.kernels = kPlanKernels;
   const Meter meter("init");
   const Status init_status = g_interpreter.Init(g_plan_view, init);
   meter.Report();

@@ -1,1 +1,72 @@
-// activations
+// clamp, unary
+#include <cmath>
+
+#include "engine/ops/checks.h"
+#include "ports/kernel_util/arithmetic.h"
+#include "ports/reference/kernels.h"
+
+namespace takt::reference {
+namespace {
+
+template <typename E>
+void RunClamp(const KernelCall& call) {
+  const auto& p = call.params<schema::ClampParams>();
+  const auto lo = static_cast<E>(p.clamp().min()), hi = static_cast<E>(p.clamp().max());
+  const auto* in = call.inputs[0].as<const E>();
+  auto* out = call.outputs[0].as<E>();
+  const uint32_t size = call.outputs[0].size();
+  for (uint32_t i = 0; i < size; ++i) out[i] = in[i] < lo ? lo : in[i] > hi ? hi : in[i];
+}
+
+void RunLookup(const KernelCall& call) {
+  const auto* table = call.inputs[1].as<const int8_t>();
+  const auto* in = call.inputs[0].as<const int8_t>();
+  auto* out = call.outputs[0].as<int8_t>();
+  const uint32_t size = call.outputs[0].size();
+  for (uint32_t i = 0; i < size; ++i) out[i] = table[in[i] + 128];
+}
+
+float Evaluate(schema::UnaryFunction function, float x, float alpha) {
+  using enum schema::UnaryFunction;
+  switch (function) {
+    case logistic: return 1.0f / (1.0f + std::exp(-x));
+    case tanh: return std::tanh(x);
+    case elu: return x >= 0.0f ? x : alpha * std::expm1(x);
+    case hard_swish: return x * ClampFloat(x + 3.0f, 0.0f, 6.0f) / 6.0f;
+    case leaky_relu: return x >= 0.0f ? x : alpha * x;
+    case gelu: return 0.5f * x * (1.0f + std::erf(x * 0.70710678f));
+    case exp: return std::exp(x);
+    case log: return std::log(x);
+    case sqrt: return std::sqrt(x);
+    case rsqrt: return 1.0f / std::sqrt(x);
+    case square: return x * x;
+    case abs: return std::fabs(x);
+    case neg: return -x;
+    case sin: return std::sin(x);
+    case cos: return std::cos(x);
+    case floor: return std::floor(x);
+    case ceil: return std::ceil(x);
+    case round: return std::nearbyint(x);
+    case sign: return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
+  }
+  return x;
+}
+
+void RunUnary(const KernelCall& call) {
+  const auto& p = call.params<schema::UnaryParams>();
+  const auto* in = call.inputs[0].as<const float>();
+  auto* out = call.outputs[0].as<float>();
+  const uint32_t size = call.outputs[0].size();
+  for (uint32_t i = 0; i < size; ++i) out[i] = Evaluate(p.function(), in[i], p.alpha());
+}
+
+constexpr DataType kI8 = DataType::kInt8, kF32 = DataType::kFloat32, kNo = DataType::kNone;
+
+}  // namespace
+
+constexpr Kernel kClampInt8 = {{Op::kClamp, Numerics::kAny, Layout::kNeutral, {kI8, kNo, kI8}}, &CheckClamp<Numerics::kAny>, &RunClamp<int8_t>};
+constexpr Kernel kClampFloat32 = {{Op::kClamp, Numerics::kAny, Layout::kNeutral, {kF32, kNo, kF32}}, &CheckClamp<Numerics::kAny>, &RunClamp<float>};
+constexpr Kernel kUnaryInt8 = {{Op::kUnary, Numerics::kAny, Layout::kNeutral, {kI8, kI8, kI8}}, &CheckUnary<Numerics::kAny>, &RunLookup};
+constexpr Kernel kUnaryFloat32 = {{Op::kUnary, Numerics::kAny, Layout::kNeutral, {kF32, kNo, kF32}}, &CheckUnary<Numerics::kAny>, &RunUnary};
+
+}  // namespace takt::reference

@@ -1,0 +1,94 @@
+#include "converter/frontend/tflite_node.h"
+
+#include <cstring>
+#include <utility>
+
+namespace takt::frontend {
+
+TfliteNode::TfliteNode(const tflite::Operator& op, const char* name, int version, int index, ir::Graph& graph,
+                       Diagnostics& diagnostics)
+    : op_(op), name_(name), version_(version), index_(index), graph_(graph), diagnostics_(diagnostics) {
+  if (op.inputs() != nullptr) inputs_.assign(op.inputs()->begin(), op.inputs()->end());
+  if (op.outputs() != nullptr) outputs_.assign(op.outputs()->begin(), op.outputs()->end());
+}
+
+bool TfliteNode::CheckArity(int min_inputs, int max_inputs, int outputs) {
+  if (input_count() < min_inputs || input_count() > max_inputs || output_count() != outputs) {
+    Error("has " + std::to_string(input_count()) + " inputs and " + std::to_string(output_count()) + " outputs; allowed are " +
+          std::to_string(min_inputs) + " to " + std::to_string(max_inputs) + " inputs and " + std::to_string(outputs) +
+          " outputs");
+    return false;
+  }
+  for (int i = 0; i < min_inputs; ++i) {
+    if (!has_input(i)) {
+      Error("input " + std::to_string(i) + " is absent; the operator needs it");
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<std::vector<int64_t>> TfliteNode::ConstantInts(int i) {
+  if (!has_input(i)) {
+    Error("input " + std::to_string(i) + " is absent; it must be a constant");
+    return std::nullopt;
+  }
+  const ir::Tensor& t = tensor(input(i));
+  if (!t.is_constant() || (t.type != DataType::kInt32 && t.type != DataType::kInt64)) {
+    Error("input " + std::to_string(i) + " must be a constant of int32 or int64; make it one when exporting", input(i));
+    return std::nullopt;
+  }
+  const size_t width = BitWidth(t.type) / 8;
+  std::vector<int64_t> values;
+  for (size_t at = 0; at + width <= t.data->size(); at += width) {
+    uint64_t bits = 0;
+    for (size_t b = 0; b < width; ++b) bits |= static_cast<uint64_t>((*t.data)[at + b]) << (8 * b);
+    values.push_back(width == 4 ? static_cast<int32_t>(static_cast<uint32_t>(bits)) : static_cast<int64_t>(bits));
+  }
+  return values;
+}
+
+ir::Node& TfliteNode::Add(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes) {
+  return AddTo(op, std::move(inputs), outputs_, std::move(attributes));
+}
+
+ir::Node& TfliteNode::AddTo(Op op, std::vector<ir::TensorId> inputs, std::vector<ir::TensorId> outputs,
+                            std::map<std::string, ir::Attribute> attributes) {
+  ir::Node node;
+  node.op = op;
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
+  node.attributes = std::move(attributes);
+  node.sources = {index_};
+  node.name = name_;
+  graph_.nodes.push_back(std::move(node));
+  return graph_.nodes.back();
+}
+
+ir::TensorId TfliteNode::NewTensor(const ir::Tensor& model, const std::string& suffix) {
+  ir::Tensor made;
+  made.name = (outputs_.empty() ? std::string() : tensor(outputs_[0]).name) + suffix;
+  made.type = model.type;
+  made.dims = model.dims;
+  made.quantization = model.quantization;
+  return graph_.AddTensor(std::move(made));
+}
+
+std::string TfliteNode::Activation(tflite::ActivationFunctionType activation) {
+  switch (activation) {
+    case tflite::ActivationFunctionType::NONE: return "none";
+    case tflite::ActivationFunctionType::RELU: return "relu";
+    case tflite::ActivationFunctionType::RELU_N1_TO_1: return "relu_n1_to_1";
+    case tflite::ActivationFunctionType::RELU6: return "relu6";
+    default: break;
+  }
+  Error("fused activation " + std::to_string(static_cast<int>(activation)) +
+        " is not supported; allowed are none, relu, relu_n1_to_1 and relu6");
+  return "none";
+}
+
+void TfliteNode::Error(std::string message, ir::TensorId id) {
+  diagnostics_.Error({graph_.name, index_, name_, id == ir::kNoTensor ? std::string() : tensor(id).name}, std::move(message));
+}
+
+}  // namespace takt::frontend

@@ -1,0 +1,75 @@
+#include "converter/ir/graph.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace takt::ir {
+
+int64_t Tensor::element_count() const {
+  int64_t count = 1;
+  for (int32_t dim : dims) count *= dim;
+  return count;
+}
+
+int64_t Tensor::byte_size() const { return (element_count() * BitWidth(type) + 7) / 8; }
+
+int64_t Node::Int(const std::string& key) const { return std::get<int64_t>(attributes.at(key)); }
+
+int64_t Node::IntOr(const std::string& key, int64_t fallback) const {
+  auto it = attributes.find(key);
+  return it == attributes.end() ? fallback : std::get<int64_t>(it->second);
+}
+
+double Node::FloatOr(const std::string& key, double fallback) const {
+  auto it = attributes.find(key);
+  return it == attributes.end() ? fallback : std::get<double>(it->second);
+}
+
+std::string Node::StringOr(const std::string& key, const std::string& fallback) const {
+  auto it = attributes.find(key);
+  return it == attributes.end() ? fallback : std::get<std::string>(it->second);
+}
+
+const std::vector<int64_t>& Node::Ints(const std::string& key) const {
+  return std::get<std::vector<int64_t>>(attributes.at(key));
+}
+
+TensorId Graph::AddTensor(Tensor tensor) {
+  tensors.push_back(std::move(tensor));
+  return static_cast<TensorId>(tensors.size()) - 1;
+}
+
+TensorId Graph::AddConstant(std::string constant_name, DataType type, std::vector<int32_t> dims, Bytes bytes) {
+  Tensor tensor;
+  tensor.name = std::move(constant_name);
+  tensor.type = type;
+  tensor.dims = std::move(dims);
+  tensor.data = std::make_shared<const Bytes>(std::move(bytes));
+  return AddTensor(std::move(tensor));
+}
+
+int Graph::ProducerOf(TensorId id) const {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (std::find(nodes[i].outputs.begin(), nodes[i].outputs.end(), id) != nodes[i].outputs.end()) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::vector<int> Graph::ConsumersOf(TensorId id) const {
+  std::vector<int> consumers;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (std::find(nodes[i].inputs.begin(), nodes[i].inputs.end(), id) != nodes[i].inputs.end()) {
+      consumers.push_back(static_cast<int>(i));
+    }
+  }
+  return consumers;
+}
+
+bool Graph::IsOutput(TensorId id) const { return std::find(outputs.begin(), outputs.end(), id) != outputs.end(); }
+
+void Graph::ReplaceUses(TensorId from, TensorId to) {
+  for (Node& node : nodes) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
+  std::replace(outputs.begin(), outputs.end(), from, to);
+}
+
+}  // namespace takt::ir

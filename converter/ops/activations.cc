@@ -1,1 +1,123 @@
-// activations
+// clamp: min, max (real). unary: function, alpha.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "converter/frontend/tflite_node.h"
+#include "converter/ir/op_def.h"
+#include "converter/ops/quantized_params.h"
+
+namespace takt::ir {
+namespace {
+
+std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  const Tensor& input = graph.tensor(node.inputs[0]);
+  outputs = {{input.type, input.dims}};
+  return "";
+}
+
+void LowerClamp(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  if (!CheckQuantized(step)) return;
+  const schema::Clamp clamp = StoredClamp(node.FloatOr("min", std::numeric_limits<float>::lowest()),
+                                          node.FloatOr("max", std::numeric_limits<float>::max()), step.tensor(node.outputs[0]));
+  step.Set(Op::kClamp, Numerics::kAny, schema::ClampParams(clamp), node.inputs, node.outputs);
+}
+
+bool FunctionOf(const std::string& name, schema::UnaryFunction& function) {
+  for (schema::UnaryFunction f : schema::EnumValuesUnaryFunction()) {
+    if (name == schema::EnumNameUnaryFunction(f)) {
+      function = f;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Evaluate(schema::UnaryFunction function, double alpha, double x, double& y) {
+  switch (function) {
+    case schema::UnaryFunction::logistic: y = 1.0 / (1.0 + std::exp(-x)); return true;
+    case schema::UnaryFunction::tanh: y = std::tanh(x); return true;
+    case schema::UnaryFunction::elu: y = x >= 0 ? x : std::expm1(x); return true;
+    case schema::UnaryFunction::hard_swish: y = x * std::clamp(x + 3.0, 0.0, 6.0) / 6.0; return true;
+    case schema::UnaryFunction::leaky_relu: y = x >= 0 ? x : alpha * x; return true;
+    default: return false;
+  }
+}
+
+void LowerUnary(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  schema::UnaryFunction function{};
+  if (!FunctionOf(node.StringOr("function", ""), function)) return step.Error("unknown unary function");
+  const double alpha = node.FloatOr("alpha", 0);
+  const schema::UnaryParams params(static_cast<float>(alpha), function);
+  const Tensor input = step.tensor(node.inputs[0]);
+  const Tensor output = step.tensor(node.outputs[0]);
+  if (input.type == DataType::kFloat32) return step.Set(Op::kUnary, Numerics::kAny, params, node.inputs, node.outputs);
+  if (input.type != DataType::kInt8 || output.type != DataType::kInt8) return step.Error("a unary function takes int8 or float32");
+  if (!CheckQuantized(step)) return;
+  if (step.numerics() == Numerics::kTflite && function != schema::UnaryFunction::elu) {
+    return step.Error("TFLite's fixed-point rule of this int8 function is not available; convert with the default numerics");
+  }
+  std::vector<int8_t> table(256);
+  for (int q = -128; q < 128; ++q) {
+    double y = 0;
+    if (!Evaluate(function, alpha, static_cast<double>(ScaleOf(input)) * (q - ZeroPointOf(input)), y)) {
+      return step.Error("this unary function has no int8 table yet");
+    }
+    const double stored = y / static_cast<double>(ScaleOf(output)) + ZeroPointOf(output);
+    const double rounded = std::nearbyint(stored);
+    const double distance = std::fabs(std::fabs(stored - std::floor(stored)) - 0.5);
+    if (distance > 0 && distance < 1e-9 && std::fabs(stored) < 256) {
+      return step.Error("a table entry is too close to a rounding tie to be the same on every host");
+    }
+    table[static_cast<size_t>(q + 128)] = static_cast<int8_t>(std::clamp(rounded, -128.0, 127.0));
+  }
+  const TensorId id = step.Constant("table", DataType::kInt8, {256}, table);
+  step.Set(Op::kUnary, Numerics::kAny, params, {node.inputs[0], id}, node.outputs);
+}
+
+void ImportClamp(frontend::TfliteNode& node, const std::string& activation) {
+  if (!node.CheckArity(1, 1, 1)) return;
+  const Tensor& output = node.tensor(node.output(0));
+  if (IsInteger(output.type) && !SameQuantization(node.tensor(node.input(0)), output)) {
+    node.Add(Op::kRequantize, {node.input(0)}, {{"activation", activation}});
+    return;
+  }
+  double min = 0;
+  double max = 0;
+  ActivationRange(activation, min, max);
+  node.Add(Op::kClamp, {node.input(0)}, {{"min", min}, {"max", max}});
+}
+
+void ImportUnary(frontend::TfliteNode& node, const std::string& function, double alpha = 0) {
+  if (node.CheckArity(1, 1, 1)) node.Add(Op::kUnary, {node.input(0)}, {{"function", function}, {"alpha", alpha}});
+}
+
+void ImportRelu(frontend::TfliteNode& node) { ImportClamp(node, "relu"); }
+void ImportRelu6(frontend::TfliteNode& node) { ImportClamp(node, "relu6"); }
+void ImportReluN1To1(frontend::TfliteNode& node) { ImportClamp(node, "relu_n1_to_1"); }
+void ImportLogistic(frontend::TfliteNode& node) { ImportUnary(node, "logistic"); }
+void ImportTanh(frontend::TfliteNode& node) { ImportUnary(node, "tanh"); }
+void ImportElu(frontend::TfliteNode& node) { ImportUnary(node, "elu"); }
+void ImportHardSwish(frontend::TfliteNode& node) { ImportUnary(node, "hard_swish"); }
+void ImportLeakyRelu(frontend::TfliteNode& node) {
+  const auto* options = node.options<tflite::LeakyReluOptions>();
+  ImportUnary(node, "leaky_relu", options ? static_cast<double>(options->alpha()) : 0.0);
+}
+
+constexpr AttributeRule kClampAttributes[] = {{"min", AttributeKind::kFloat, true}, {"max", AttributeKind::kFloat, true}};
+constexpr AttributeRule kUnaryAttributes[] = {{"function", AttributeKind::kString, true}, {"alpha", AttributeKind::kFloat, false}};
+constexpr TfliteImport kClampTflite[] = {
+    {19, "RELU", ImportRelu}, {21, "RELU6", ImportRelu6}, {20, "RELU_N1_TO_1", ImportReluN1To1}};
+constexpr TfliteImport kUnaryTflite[] = {{14, "LOGISTIC", ImportLogistic}, {28, "TANH", ImportTanh}, {111, "ELU", ImportElu},
+                                         {117, "HARD_SWISH", ImportHardSwish}, {98, "LEAKY_RELU", ImportLeakyRelu}};
+
+}  // namespace
+
+extern const OpDef kClampDef;
+extern const OpDef kUnaryDef;
+const OpDef kClampDef = {Op::kClamp, kClampAttributes, Infer, LowerClamp, kClampTflite, NpuClass::kElementwise};
+const OpDef kUnaryDef = {Op::kUnary, kUnaryAttributes, Infer, LowerUnary, kUnaryTflite, NpuClass::kElementwise};
+
+}  // namespace takt::ir

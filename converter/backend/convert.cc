@@ -1,0 +1,67 @@
+#include "converter/backend/convert.h"
+
+#include <cstring>
+#include <utility>
+
+#include "converter/backend/plan_writer.h"
+#include "converter/backend/step_builder.h"
+#include "converter/frontend/tflite_importer.h"
+#include "converter/memory/liveness.h"
+#include "converter/memory/planner.h"
+#include "converter/passes/pass.h"
+#include "engine/plan/plan.h"
+
+namespace takt {
+namespace {
+
+constexpr int64_t kArenaAlignment = 16;
+
+ModelLocation WholeModel(const std::string& name) {
+  ModelLocation where;
+  where.model = name;
+  return where;
+}
+
+/// The plan must open with the engine's own checks.
+void SelfCheck(Conversion& result, const std::string& name) {
+  std::vector<uint64_t> aligned((result.plan.size() + 23) / 8);
+  auto* base = reinterpret_cast<std::byte*>(aligned.data());
+  if (reinterpret_cast<uintptr_t>(base) % 16 != 0) base += 8;
+  std::memcpy(base, result.plan.data(), result.plan.size());
+  Plan plan;
+  const Status status = plan.Open(std::span<const std::byte>(base, result.plan.size()));
+  if (status.ok()) return;
+  result.diagnostics.Error(WholeModel(name), "internal error: the engine refuses the plan (site " +
+                                                 std::to_string(static_cast<int>(status.site())) + ", detail " +
+                                                 std::to_string(status.detail()) + "); please report the model");
+}
+
+}  // namespace
+
+Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& model_name, const ConvertOptions& options) {
+  Conversion result;
+  auto imported = frontend::ImportTflite(model, model_name, result.diagnostics);
+  if (!imported || !result.diagnostics.ok()) return result;
+  result.graph = std::move(*imported);
+  if (options.on_stage) options.on_stage("import", result.graph);
+  passes::PassContext context{options.numerics, result.diagnostics};
+  passes::RunPasses(result.graph, context, options.keep_tensors, options.on_stage);
+  if (!result.diagnostics.ok()) return result;
+
+  const auto steps = backend::LowerGraph(result.graph, options.numerics, result.diagnostics);
+  if (!result.diagnostics.ok()) return result;
+  if (options.on_stage) options.on_stage("lower", result.graph);
+  const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
+  const memory::Placement placement = memory::Place(liveness.buffers, kArenaAlignment);
+  const std::string wrong = memory::CheckPlacement(liveness.buffers, placement, kArenaAlignment);
+  if (!wrong.empty()) {
+    result.diagnostics.Error(WholeModel(model_name), "internal error of memory planning: " + wrong);
+    return result;
+  }
+  result.plan = backend::WritePlan({result.graph, steps, liveness, placement, model, options.target, options.debug});
+  SelfCheck(result, model_name);
+  if (!result.diagnostics.ok()) result.plan.clear();
+  return result;
+}
+
+}  // namespace takt

@@ -1,0 +1,222 @@
+#include "converter/backend/plan_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "engine/base/crc32.h"
+#include "engine/base/sha256.h"
+#include "engine/plan/trailer.h"
+#include "schema/plan_generated.h"
+
+namespace takt::backend {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using ir::TensorId;
+constexpr uint16_t kDense = 0xFFFF;
+
+class Writer {
+ public:
+  explicit Writer(const PlanInput& input) : in_(input) {}
+  std::vector<uint8_t> Write();
+
+ private:
+  void AddArenaTensors();
+  void AddConstants();
+  void AddConstant(TensorId id, std::vector<uint8_t>& block);
+  void AddTensor(TensorId id, uint32_t offset, uint16_t base);
+  template <typename T>
+  static uint16_t Pooled(std::vector<T>& pool, const std::vector<T>& values);
+  flatbuffers::Offset<schema::Step> AddStep(const StepSpec& spec);
+  flatbuffers::Offset<schema::Binding> AddBinding(TensorId id);
+  flatbuffers::Offset<schema::Debug> AddDebug();
+  uint64_t WorkBound() const;
+
+  const PlanInput& in_;
+  FlatBufferBuilder fbb_;
+  std::map<TensorId, uint16_t> index_;
+  std::vector<TensorId> order_;
+  std::vector<schema::Tensor> tensors_;
+  std::vector<schema::Live> lives_;
+  std::vector<schema::Constant> constants_;
+  std::vector<int32_t> dims_;
+  std::vector<int32_t> strides_;
+  std::vector<uint16_t> operands_;
+  std::vector<uint8_t> segment_;
+  bool reaches_minimum_ = false;
+};
+
+template <typename T>
+uint16_t Writer::Pooled(std::vector<T>& pool, const std::vector<T>& values) {
+  auto at = std::search(pool.begin(), pool.end(), values.begin(), values.end());
+  const auto index = static_cast<uint16_t>(at - pool.begin());
+  if (at == pool.end()) pool.insert(pool.end(), values.begin(), values.end());
+  return index;
+}
+
+void Writer::AddTensor(TensorId id, uint32_t offset, uint16_t base) {
+  const ir::Tensor& t = in_.graph.tensor(id);
+  uint16_t strides = kDense;
+  if (t.view && !t.view->strides.empty()) {
+    strides = Pooled(strides_, std::vector<int32_t>(t.view->strides.begin(), t.view->strides.end()));
+  }
+  index_[id] = static_cast<uint16_t>(tensors_.size());
+  order_.push_back(id);
+  tensors_.emplace_back(offset, base, Pooled(dims_, t.dims), strides, static_cast<schema::DataType>(t.type),
+                        static_cast<uint8_t>(t.dims.size()));
+}
+
+void Writer::AddArenaTensors() {
+  std::map<size_t, uint16_t> roots;
+  for (const auto& entry : in_.liveness.tensors) {
+    const auto self = static_cast<uint16_t>(tensors_.size());
+    const uint16_t root = roots.try_emplace(entry.buffer, self).first->second;
+    AddTensor(entry.tensor, static_cast<uint32_t>(in_.placement.offsets[entry.buffer] + entry.offset), 0);
+    lives_.emplace_back(static_cast<uint16_t>(entry.first), static_cast<uint16_t>(entry.last), root);
+  }
+}
+
+void Writer::AddConstant(TensorId id, std::vector<uint8_t>& block) {
+  const ir::Tensor& t = in_.graph.tensor(id);
+  const size_t alignment = std::max<size_t>(1, BitWidth(t.type) / 8);
+  block.resize((block.size() + alignment - 1) / alignment * alignment);
+  AddTensor(id, static_cast<uint32_t>(block.size()), static_cast<uint16_t>(1 + constants_.size()));
+  block.insert(block.end(), t.data->begin(), t.data->end());
+}
+
+void Writer::AddConstants() {
+  for (const StepSpec& spec : in_.steps) {
+    std::vector<uint8_t> block;
+    for (size_t i = 0; i < spec.inputs.size(); ++i) {
+      const TensorId id = spec.inputs[i];
+      const ir::Tensor& t = in_.graph.tensor(id);
+      if (!t.is_constant()) continue;
+      if (!index_.count(id)) AddConstant(id, block);
+      if (i == 1 && spec.inputs.size() > 2 && t.type == DataType::kInt8) {
+        reaches_minimum_ = reaches_minimum_ || std::find(t.data->begin(), t.data->end(), 0x80) != t.data->end();
+      }
+    }
+    if (block.empty()) continue;
+    const auto crc = Crc32(std::as_bytes(std::span<const uint8_t>(block)));
+    constants_.emplace_back(static_cast<uint32_t>(segment_.size()), static_cast<uint32_t>(block.size()), crc,
+                            schema::Layout::neutral, uint8_t{0}, uint16_t{0});
+    segment_.insert(segment_.end(), block.begin(), block.end());
+    segment_.resize((segment_.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment);
+  }
+}
+
+flatbuffers::Offset<schema::Step> Writer::AddStep(const StepSpec& spec) {
+  const size_t size = spec.params.size();
+  const size_t alignment = spec.op == Op::kPad ? 8 : size % 4 == 0 ? 4 : 1;
+  fbb_.StartStruct(alignment);
+  fbb_.PushBytes(spec.params.data(), size);
+  const flatbuffers::Offset<void> params(fbb_.EndStruct());
+  const auto first = static_cast<uint16_t>(operands_.size());
+  for (TensorId id : spec.inputs) operands_.push_back(index_.at(id));
+  for (TensorId id : spec.outputs) operands_.push_back(index_.at(id));
+  return schema::CreateStep(fbb_, static_cast<schema::Params>(spec.op), params, first, static_cast<uint8_t>(spec.inputs.size()),
+                            static_cast<uint8_t>(spec.outputs.size()), static_cast<schema::Numerics>(spec.numerics));
+}
+
+flatbuffers::Offset<schema::Binding> Writer::AddBinding(TensorId id) {
+  const ir::Tensor& t = in_.graph.tensor(id);
+  const bool quantized = t.quantization && !t.quantization->scales.empty();
+  const auto name = fbb_.CreateString(t.name);
+  return schema::CreateBinding(fbb_, name, index_.at(id), false, quantized ? t.quantization->scales[0] : 0.0f,
+                               quantized && !t.quantization->zero_points.empty() ? t.quantization->zero_points[0] : 0);
+}
+
+flatbuffers::Offset<schema::Debug> Writer::AddDebug() {
+  std::vector<flatbuffers::Offset<schema::StepOrigin>> steps;
+  for (const StepSpec& spec : in_.steps) {
+    const ir::Node& node = in_.graph.nodes[static_cast<size_t>(spec.node)];
+    const auto nodes = fbb_.CreateVector(std::vector<uint32_t>(node.sources.begin(), node.sources.end()));
+    const auto name = fbb_.CreateString(node.name);
+    steps.push_back(schema::CreateStepOrigin(fbb_, nodes, name));
+  }
+  std::vector<schema::TensorOrigin> tensors;
+  for (TensorId id : order_) {
+    const ir::Tensor& t = in_.graph.tensor(id);
+    const bool quantized = t.quantization && !t.quantization->scales.empty();
+    tensors.emplace_back(t.source, quantized ? t.quantization->scales[0] : 0.0f,
+                         quantized && !t.quantization->zero_points.empty() ? t.quantization->zero_points[0] : 0);
+  }
+  const auto step_vector = fbb_.CreateVector(steps);
+  return schema::CreateDebug(fbb_, step_vector, fbb_.CreateVectorOfStructs(tensors));
+}
+
+/// At least the inner iterations that the ops' checks count: outputs times the cells that one output reads.
+uint64_t Writer::WorkBound() const {
+  uint64_t work = 0;
+  for (const StepSpec& spec : in_.steps) {
+    uint64_t reads = 0;
+    for (TensorId id : spec.inputs) reads += static_cast<uint64_t>(in_.graph.tensor(id).element_count());
+    const auto outputs = static_cast<uint64_t>(in_.graph.tensor(spec.outputs[0]).element_count());
+    uint64_t cells = 1;
+    if (spec.inputs.size() >= 3) {
+      const ir::Tensor& weights = in_.graph.tensor(spec.inputs[1]);
+      const auto channels = std::max<int64_t>(1, in_.graph.tensor(spec.inputs[2]).element_count());
+      cells += static_cast<uint64_t>(weights.element_count() / channels);
+    }
+    if (spec.op == Op::kAveragePool2d || spec.op == Op::kMaxPool2d) {
+      const auto* pool = reinterpret_cast<const schema::Pool2dParams*>(spec.params.data());
+      cells += uint64_t{pool->kernel_h()} * pool->kernel_w();
+    }
+    work += 2 * (outputs * cells + reads) + 1024;
+  }
+  return work;
+}
+
+std::vector<uint8_t> Writer::Write() {
+  AddArenaTensors();
+  AddConstants();
+  std::vector<flatbuffers::Offset<schema::Step>> steps;
+  for (const StepSpec& spec : in_.steps) steps.push_back(AddStep(spec));
+  std::vector<flatbuffers::Offset<schema::Binding>> inputs;
+  std::vector<flatbuffers::Offset<schema::Binding>> outputs;
+  for (TensorId id : in_.graph.inputs) inputs.push_back(AddBinding(id));
+  for (TensorId id : in_.graph.outputs) outputs.push_back(AddBinding(id));
+  uint8_t digest[32];
+  Sha256(std::as_bytes(in_.model), digest);
+  const auto producer = fbb_.CreateString("takt");
+  const auto source = fbb_.CreateVector(digest, 32);
+  const auto target_name = fbb_.CreateString(in_.target);
+  const auto target = schema::CreateTarget(fbb_, target_name);
+  const std::vector<schema::Arena> arenas = {
+      {static_cast<uint32_t>(in_.placement.peak_bytes), static_cast<uint32_t>(in_.placement.lower_bound_bytes), 16,
+       schema::ArenaKind::activation, 0}};
+  const auto arena_vector = fbb_.CreateVectorOfStructs(arenas);
+  const auto constants = fbb_.CreateVectorOfStructs(constants_);
+  const auto dims = fbb_.CreateVector(dims_);
+  const auto strides = strides_.empty() ? 0 : fbb_.CreateVector(strides_);
+  const auto tensors = fbb_.CreateVectorOfStructs(tensors_);
+  const auto lives = fbb_.CreateVectorOfStructs(lives_);
+  const auto operands = fbb_.CreateVector(operands_);
+  const auto step_vector = fbb_.CreateVector(steps);
+  const auto input_vector = fbb_.CreateVector(inputs);
+  const auto output_vector = fbb_.CreateVector(outputs);
+  const auto debug = in_.debug ? AddDebug() : flatbuffers::Offset<schema::Debug>();
+  const schema::Limits limits(WorkBound(), static_cast<uint32_t>(tensors_.size()), static_cast<uint32_t>(steps.size()));
+  fbb_.Finish(schema::CreatePlan(fbb_, kPlanMajor, kPlanMinor, producer, source, target, arena_vector, constants, dims, strides,
+                                 tensors, lives, operands, step_vector, 0, 0, input_vector, output_vector, 0, &limits,
+                                 reaches_minimum_, debug),
+              schema::PlanIdentifier());
+  std::vector<uint8_t> file(fbb_.GetBufferPointer(), fbb_.GetBufferPointer() + fbb_.GetSize());
+  PlanTrailer trailer{};
+  std::memcpy(trailer.magic, kTrailerMagic, sizeof(trailer.magic));
+  trailer.metadata_bytes = fbb_.GetSize();
+  file.resize(SegmentOffset(trailer.metadata_bytes));
+  file.insert(file.end(), segment_.begin(), segment_.end());
+  trailer.total_bytes = file.size() + sizeof(trailer);
+  Sha256(std::as_bytes(std::span<const uint8_t>(file)), trailer.sha256);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&trailer);
+  file.insert(file.end(), bytes, bytes + sizeof(trailer));
+  return file;
+}
+
+}  // namespace
+
+std::vector<uint8_t> WritePlan(const PlanInput& input) { return Writer(input).Write(); }
+
+}  // namespace takt::backend

@@ -1,0 +1,30 @@
+// Plan bytes from lowered steps and their memory.
+#ifndef TAKT_CONVERTER_BACKEND_PLAN_WRITER_H_
+#define TAKT_CONVERTER_BACKEND_PLAN_WRITER_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "converter/backend/step_builder.h"
+#include "converter/memory/liveness.h"
+
+namespace takt::backend {
+
+struct PlanInput {
+  const ir::Graph& graph;
+  const std::vector<StepSpec>& steps;
+  const memory::Liveness& liveness;
+  const memory::Placement& placement;
+  std::span<const uint8_t> model;  ///< Whose hash the plan carries.
+  std::string target;
+  bool debug = false;
+};
+
+/// The file: metadata, data segment, trailer. The same input gives the same bytes.
+std::vector<uint8_t> WritePlan(const PlanInput& input);
+
+}  // namespace takt::backend
+
+#endif  // TAKT_CONVERTER_BACKEND_PLAN_WRITER_H_

@@ -1,0 +1,125 @@
+#include "converter/memory/liveness.h"
+
+#include <algorithm>
+#include <map>
+
+namespace takt::memory {
+namespace {
+
+using ir::TensorId;
+
+struct Interval {
+  int32_t first;
+  int32_t last;
+};
+
+class Roots {
+ public:
+  explicit Roots(const ir::Graph& graph) : graph_(graph) {}
+
+  TensorId Find(TensorId id) const {
+    while (true) {
+      const auto& view = graph_.tensor(id).view;
+      const auto alias = alias_.find(id);
+      if (view) {
+        id = view->base;
+      } else if (alias != alias_.end()) {
+        id = alias->second;
+      } else {
+        return id;
+      }
+    }
+  }
+  int64_t Offset(TensorId id) const {
+    int64_t offset = 0;
+    while (true) {
+      const auto& view = graph_.tensor(id).view;
+      const auto alias = alias_.find(id);
+      if (view) {
+        offset += view->offset_bytes;
+        id = view->base;
+      } else if (alias != alias_.end()) {
+        id = alias->second;
+      } else {
+        return offset;
+      }
+    }
+  }
+  void Alias(TensorId id, TensorId to) { alias_[id] = to; }
+
+ private:
+  const ir::Graph& graph_;
+  std::map<TensorId, TensorId> alias_;
+};
+
+bool IsInput(const ir::Graph& graph, TensorId id) {
+  return std::find(graph.inputs.begin(), graph.inputs.end(), id) != graph.inputs.end();
+}
+
+/// An in-place step takes over the memory of an input that dies there.
+void ShareInPlace(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps,
+                  const std::map<TensorId, Interval>& lives, Roots& roots) {
+  std::map<TensorId, int32_t> block_last;
+  for (const auto& [id, live] : lives) {
+    int32_t& last = block_last.try_emplace(roots.Find(id), live.last).first->second;
+    last = std::max(last, live.last);
+  }
+  for (size_t s = 0; s < steps.size(); ++s) {
+    const OpInfo* info = FindOpInfo(steps[s].op);
+    if (info == nullptr || (info->traits & (kInPlace | kInPlaceLast)) == 0) continue;
+    const TensorId out = steps[s].outputs[0];
+    if (graph.tensor(out).view || roots.Find(out) != out) continue;
+    for (size_t i = 0; i < steps[s].inputs.size(); ++i) {
+      if ((info->traits & kInPlaceLast) != 0 && i + 1 != steps[s].inputs.size()) continue;
+      const TensorId in = steps[s].inputs[i];
+      const ir::Tensor& t = graph.tensor(in);
+      const TensorId root = roots.Find(in);
+      if (t.is_constant() || t.view || IsInput(graph, root) || graph.IsOutput(root)) continue;
+      if (t.byte_size() != graph.tensor(out).byte_size() || t.dims != graph.tensor(out).dims) continue;
+      if (block_last[root] != static_cast<int32_t>(s)) continue;
+      roots.Alias(out, in);
+      block_last[root] = block_last[out];
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps) {
+  std::map<TensorId, Interval> lives;
+  const auto use = [&](TensorId id, int32_t step) {
+    if (id == ir::kNoTensor || graph.tensor(id).is_constant()) return;
+    auto [it, fresh] = lives.try_emplace(id, Interval{step, step});
+    it->second.first = std::min(it->second.first, step);
+    it->second.last = std::max(it->second.last, step);
+  };
+  const int32_t end = std::max<int32_t>(0, static_cast<int32_t>(steps.size()) - 1);
+  for (TensorId id : graph.inputs) use(id, 0);
+  for (size_t s = 0; s < steps.size(); ++s) {
+    for (TensorId id : steps[s].inputs) use(id, static_cast<int32_t>(s));
+    for (TensorId id : steps[s].outputs) use(id, static_cast<int32_t>(s));
+  }
+  for (TensorId id : graph.outputs) use(id, end);
+  Roots roots(graph);
+  ShareInPlace(graph, steps, lives, roots);
+
+  Liveness result;
+  for (const auto& [id, live] : lives) result.tensors.push_back({id, live.first, live.last, 0, roots.Offset(id)});
+  std::sort(result.tensors.begin(), result.tensors.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.tensor < b.tensor;
+  });
+  std::map<TensorId, size_t> blocks;
+  for (Liveness::Entry& entry : result.tensors) {
+    const TensorId root = roots.Find(entry.tensor);
+    const auto [it, fresh] = blocks.try_emplace(root, result.buffers.size());
+    if (fresh) result.buffers.push_back({graph.tensor(root).byte_size(), entry.first, entry.last});
+    entry.buffer = it->second;
+    Buffer& buffer = result.buffers[it->second];
+    buffer.first = std::min(buffer.first, entry.first);
+    buffer.last = std::max(buffer.last, entry.last);
+  }
+  return result;
+}
+
+}  // namespace takt::memory

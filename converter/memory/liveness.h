@@ -1,0 +1,30 @@
+// Which arena tensors share memory (views, in-place steps), and in which steps each shared block must stay.
+#ifndef TAKT_CONVERTER_MEMORY_LIVENESS_H_
+#define TAKT_CONVERTER_MEMORY_LIVENESS_H_
+
+#include <vector>
+
+#include "converter/backend/step_builder.h"
+#include "converter/ir/graph.h"
+#include "converter/memory/planner.h"
+
+namespace takt::memory {
+
+/// `tensors`: arena tensors by (first use, id), each with its own interval and the block it lies in.
+struct Liveness {
+  struct Entry {
+    ir::TensorId tensor = ir::kNoTensor;
+    int32_t first = 0;
+    int32_t last = 0;
+    size_t buffer = 0;
+    int64_t offset = 0;  ///< Within the block.
+  };
+  std::vector<Entry> tensors;
+  std::vector<Buffer> buffers;
+};
+
+Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps);
+
+}  // namespace takt::memory
+
+#endif  // TAKT_CONVERTER_MEMORY_LIVENESS_H_

@@ -1,0 +1,25 @@
+// Sliding windows of convolutions and pools: TFLite padding made explicit, output sizes, plan structs.
+#ifndef TAKT_CONVERTER_OPS_WINDOW_H_
+#define TAKT_CONVERTER_OPS_WINDOW_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "converter/ir/graph.h"
+#include "schema/plan_generated.h"
+
+namespace takt::ir {
+
+/// Pads [top, left, bottom, right] of an NHWC input; SAME keeps ceil(size / stride), the odd cell goes after.
+std::vector<int64_t> ExplicitPads(const Tensor& input, bool same, const std::vector<int64_t>& kernel,
+                                  const std::vector<int64_t>& strides, const std::vector<int64_t>& dilations);
+/// Height and width of the output, or why there are none.
+std::string WindowOutput(const Tensor& input, const Node& node, const std::vector<int64_t>& kernel, int32_t& height,
+                         int32_t& width);
+schema::Window2d PlanWindow(const Node& node);
+std::string DimsText(const std::vector<int32_t>& dims);
+
+}  // namespace takt::ir
+
+#endif  // TAKT_CONVERTER_OPS_WINDOW_H_

@@ -1,0 +1,154 @@
+#include "engine/core/interpreter.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/support/plan_builder.h"
+
+namespace takt {
+namespace {
+
+using test::CopyChain;
+using test::PlanSpec;
+
+Status Check(const KernelCall& call, uint64_t& work) {
+  work += call.inputs[0].size();
+  return {};
+}
+/// Adds 1 to each byte, so that a test sees how often it ran.
+void Run(const KernelCall& call) {
+  for (uint32_t i = 0; i < call.inputs[0].size(); ++i) {
+    call.outputs[0].as<int8_t>()[i] = static_cast<int8_t>(call.inputs[0].as<int8_t>()[i] + 1);
+  }
+}
+constexpr KernelKey kKey{Op::kCopy, Numerics::kAny, Layout::kNeutral, {DataType::kInt8, DataType::kNone, DataType::kInt8}};
+constexpr Kernel kCopy{kKey, Check, Run};
+const Kernel* const kTable[] = {&kCopy};
+
+struct Net {
+  explicit Net(const PlanSpec& spec) : file(spec.Pack()) { opened = plan.Open(file.view()); }
+  Status Init(size_t arena_bytes = 1024, size_t runtime_bytes = 1024) {
+    arenas[0] = std::span(arena).first(arena_bytes);
+    return net.Init(plan, {.arenas = arenas, .runtime = std::span(runtime).first(runtime_bytes), .kernels = kTable,
+                           .devices = {}, .clock = {[](void* t) { return (*static_cast<uint64_t*>(t))++; }, &time}});
+  }
+  alignas(64) std::byte arena[1024] = {};
+  alignas(64) std::byte runtime[1024] = {};
+  std::span<std::byte> arenas[1];
+  test::PlanBytes file;
+  uint64_t time = 0;
+  Plan plan;
+  Status opened;
+  Interpreter net;
+};
+
+TEST(InterpreterTest, InvokeRunsEveryStep) {
+  Net n(CopyChain(3));
+  ASSERT_TRUE(n.Init().ok());
+  n.net.input(0).as<int8_t>()[5] = 10;
+  ASSERT_TRUE(n.net.Invoke().ok());
+  EXPECT_EQ(n.net.output("y").as<int8_t>()[5], 13);
+}
+
+TEST(InterpreterTest, EverySmallerArenaIsRefusedWithTheNeed) {
+  Net n(CopyChain(3));
+  for (size_t k = 0; k < 64; ++k) EXPECT_EQ(n.Init(k), Status(StatusCode::kArenaTooSmall, Site::kInitArena, 64));
+  for (size_t k = 0; k < 96; ++k) EXPECT_EQ(n.Init(64, k), Status(StatusCode::kArenaTooSmall, Site::kInitRuntime, 96));
+  EXPECT_TRUE(n.Init(64, 96).ok());
+}
+
+TEST(InterpreterTest, AMissingKernelNamesStepAndOp) {
+  PlanSpec s = CopyChain(2);
+  s.steps[1].tag = schema::Params::Clamp;
+  Net n(s);
+  EXPECT_EQ(n.Init(), Status(StatusCode::kNoKernel, Site::kInitKernel, static_cast<uint32_t>(Op::kClamp), 1));
+}
+
+TEST(InterpreterTest, StepRunsAsManyStepsAsItsBudget) {
+  Net n(CopyChain(3));
+  ASSERT_TRUE(n.Init().ok());
+  EXPECT_EQ(n.net.Step(1), Progress::kFailed);
+  ASSERT_TRUE(n.net.Begin().ok());
+  EXPECT_EQ(n.net.Step(2), Progress::kMore);
+  EXPECT_EQ(n.net.cursor(), 2u);
+  EXPECT_EQ(n.net.Step(2), Progress::kDone);
+}
+
+TEST(InterpreterTest, CancelEndsTheRunBeforeTheNextStep) {
+  Net n(CopyChain(3));
+  ASSERT_TRUE(n.Init().ok());
+  ASSERT_TRUE(n.net.Begin().ok());
+  EXPECT_EQ(n.net.Step(1), Progress::kMore);
+  n.net.Cancel();
+  EXPECT_EQ(n.net.Step(1), Progress::kFailed);
+  EXPECT_EQ(n.net.status(), Status(StatusCode::kCancelled, Site::kInvokeCancel, 0, 1));
+}
+
+TEST(InterpreterTest, DeadlineStopsBeforeTheStepThatWouldStartLate) {
+  Net n(CopyChain(3));
+  ASSERT_TRUE(n.Init().ok());
+  EXPECT_EQ(n.net.Invoke(2), Status(StatusCode::kDeadlineExceeded, Site::kInvokeDeadline, 0, 2));
+}
+
+/// x -> t -> y with a control step before; its condition is the boolean input `c`.
+PlanSpec WithControl(schema::Params tag, uint16_t count, uint32_t trips) {
+  PlanSpec s = CopyChain(1);
+  s.arenas[0] = schema::Arena(64, 48, 16, schema::ArenaKind::activation, 0);
+  s.dims.push_back(1);
+  s.steps.insert(s.steps.begin(), {.tag = tag, .count = count, .max_trips = trips, .first_operand = 2, .outputs = 0});
+  s.tensors.push_back(schema::Tensor(32, 0, 1, 0xFFFF, schema::DataType::boolean, 1));
+  s.lives = {schema::Live(0, 1, 0), schema::Live(0, 1, 1), schema::Live(0, 1, 2)};
+  s.operands.push_back(2);
+  s.inputs.push_back({"c", 2});
+  return s;
+}
+
+TEST(InterpreterTest, SkipIfSkipsWhenFalse) {
+  Net n(WithControl(schema::Params::SkipIf, 1, 0));
+  ASSERT_TRUE(n.opened.ok());
+  ASSERT_TRUE(n.Init().ok());
+  ASSERT_TRUE(n.net.Invoke().ok());
+  EXPECT_EQ(n.net.output(0).as<int8_t>()[0], 0);
+  n.net.input("c").as<uint8_t>()[0] = 1;
+  ASSERT_TRUE(n.net.Invoke().ok());
+  EXPECT_EQ(n.net.output(0).as<int8_t>()[0], 1);
+}
+
+TEST(InterpreterTest, LoopEndsAtItsMostTrips) {
+  Net n(WithControl(schema::Params::Loop, 1, 5));
+  ASSERT_TRUE(n.Init().ok());
+  n.net.input("c").as<uint8_t>()[0] = 1;
+  ASSERT_TRUE(n.net.Begin().ok());
+  EXPECT_EQ(n.net.Step(5), Progress::kMore);
+  EXPECT_EQ(n.net.Step(1), Progress::kDone);
+}
+
+TEST(InterpreterTest, ReboundBuffersAreUsed) {
+  Net n(CopyChain(2));
+  ASSERT_TRUE(n.Init().ok());
+  alignas(16) std::byte buffer[16] = {std::byte{7}};
+  ASSERT_TRUE(n.net.RebindInput(0, buffer).ok());
+  ASSERT_TRUE(n.net.Invoke().ok());
+  EXPECT_EQ(n.net.output(0).as<int8_t>()[0], 9);
+  EXPECT_EQ(n.net.RebindInput(0, std::span(buffer).first(8)).site(), Site::kRebind);
+}
+
+TEST(InterpreterTest, EveryOneByteMutantIsRejectedOrRuns) {
+  Net n(WithControl(schema::Params::Loop, 1, 5));
+  const std::span<uint8_t> bytes = n.file.bytes();
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const uint8_t old = bytes[i];
+    for (int v = 0; v < 256; ++v) {
+      bytes[i] = static_cast<uint8_t>(v);
+      PlanOptions options;
+      options.check_hash = false;
+      options.limits.work = 100000;
+      if (n.plan.Open(std::span<const uint8_t>(bytes), options).ok() && n.Init().ok()) (void)n.net.Invoke();
+    }
+    bytes[i] = old;
+  }
+}
+
+}  // namespace
+}  // namespace takt

@@ -49,7 +49,7 @@ Status CheckRequantization(const KernelCall& call, uint32_t index, int32_t chann
 }
 
 static bool AxisOk(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t before, int64_t after) {
-  return stride > 0 && dilation > 0 && in + before + after <= INT32_MAX &&
+  return stride > 0 && dilation > 0 && in + before + after <= INT32_MAX / 2 &&
          (out - 1) * stride + (kernel - 1) * dilation + 1 <= in + before + after;
 }
 

@@ -1,0 +1,57 @@
+// takt run
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "converter/cli/files.h"
+#include "converter/cli/session.h"
+#include "converter/cli/verbs.h"
+
+namespace takt::cli {
+namespace {
+
+struct Options {
+  std::string plan, folder, port = "reference";
+  InputOptions inputs;
+  int repeat = 1;
+};
+
+int Run(const Options& options) {
+  Session session(options.plan, options.port);
+  const auto inputs = LoadInputs(session.plan(), options.inputs);
+  MakeFolder(options.folder);
+  for (int turn = 0; turn < options.repeat; ++turn) {
+    SetInputs(session.net(), inputs);
+    Require(options.plan, session.net().Invoke());
+    const std::string prefix = turn == 0 ? "out_" : absl::StrCat("out_s", turn, "_");
+    for (uint32_t i = 0; i < session.plan().output_count(); ++i) {
+      const auto bytes = session.net().output(i).bytes;
+      const std::string path = (std::filesystem::path(options.folder) / absl::StrCat(prefix, i, ".bin")).string();
+      WriteFileAtomically(path, std::span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
+    }
+  }
+  std::printf("%u outputs x %d in %s\n", session.plan().output_count(), options.repeat, options.folder.c_str());
+  return kDone;
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app, Action& action) {
+  CLI::App* verb = app.add_subcommand("run", "Runs a plan on inputs from files");
+  auto options = std::make_shared<Options>();
+  verb->add_option("plan", options->plan, "The .takt file")->required();
+  AddInputOptions(*verb, options->inputs);
+  verb->add_option("--output-dir", options->folder, "Folder for out_<i>.bin")->required();
+  verb->add_option("--port", options->port, "Kernels to run on")->capture_default_str();
+  verb->add_option("--repeat", options->repeat, "Invocations; state is kept; later ones write out_s<n>_<i>.bin")
+      ->check(CLI::Range(1, 1000000));
+  verb->footer(std::string("Examples:\n"
+                           "  takt run kws.takt --input in_0.bin --output-dir out\n"
+                           "  takt run two_inputs.takt --input a.npy --input b.npy --output-dir out\n"
+                           "  takt run kws.takt --random 1 --output-dir out --repeat 3\n") +
+               kExitCodes);
+  verb->callback([options, &action] { action = [options] { return Run(*options); }; });
+}
+
+}  // namespace takt::cli

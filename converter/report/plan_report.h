@@ -1,0 +1,40 @@
+// What a plan decided, for people and for scripts. Reads a plan that has been opened (verified) before.
+#ifndef TAKT_CONVERTER_REPORT_PLAN_REPORT_H_
+#define TAKT_CONVERTER_REPORT_PLAN_REPORT_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "schema/plan_generated.h"
+
+namespace takt::report {
+
+/// The arena whose step needs most, and what lies in it then.
+struct Peak {
+  int step = -1;
+  uint64_t bytes = 0;
+  std::vector<uint16_t> tensors;  ///< Largest first; of tensors that share memory, the largest only.
+};
+
+/// "int8[1,49,10,1]"
+std::string TensorText(const schema::Plan& plan, uint16_t tensor);
+uint64_t TensorBytes(const schema::Plan& plan, uint16_t tensor);
+/// "activation", or "activation.1" for a second one of the kind.
+std::string ArenaName(const schema::Plan& plan, uint32_t arena);
+/// "conv2d"; with the source's name if the plan has a debug table.
+std::string StepName(const schema::Plan& plan, uint32_t step);
+Peak FindPeak(const schema::Plan& plan, uint32_t arena);
+
+/// Arenas, steps, tensors, inputs, outputs, sizes: the object behind every --json.
+nlohmann::ordered_json PlanJson(const schema::Plan& plan, uint64_t file_bytes);
+/// Arenas with peak, lower bound and gap; constants; file.
+std::string SummaryText(const schema::Plan& plan, uint64_t file_bytes);
+std::string StepsText(const schema::Plan& plan);
+/// Steps from left to right, addresses from top to bottom, a letter for each tensor; then what the peak is made of.
+std::string MemoryMapText(const schema::Plan& plan, uint32_t arena, bool colour);
+
+}  // namespace takt::report
+
+#endif  // TAKT_CONVERTER_REPORT_PLAN_REPORT_H_

@@ -2,6 +2,7 @@
 
 include(CMakePackageConfigHelpers)
 
+target_compile_features(takt_engine INTERFACE cxx_std_20)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Takt)
 # Targets whose objects or options stand behind takt::engine and takt::port_reference.
 install(TARGETS takt_options takt_embedded_options takt_schema takt_engine takt_port_reference EXPORT TaktTargets

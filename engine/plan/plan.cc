@@ -60,7 +60,7 @@ Status Plan::Open(std::span<const std::byte> bytes, const PlanOptions& options) 
   }
   if (options.check_hash) {
     uint8_t digest[32];
-    Sha256(bytes.first(body), digest);
+    Sha256(bytes.first(static_cast<size_t>(body)), digest);
     if (std::memcmp(digest, trailer.sha256, sizeof(digest)) != 0) return {StatusCode::kHashMismatch, Site::kPlanHash};
   }
   const uint64_t tables = 64 + 4 * uint64_t{options.limits.steps} + 4 * uint64_t{options.limits.tensors};
@@ -71,7 +71,8 @@ Status Plan::Open(std::span<const std::byte> bytes, const PlanOptions& options) 
   opened.root_ = schema::GetPlan(bytes.data());
   opened.bytes_ = bytes;
   opened.metadata_bytes_ = trailer.metadata_bytes;
-  opened.segment_ = bytes.subspan(SegmentOffset(trailer.metadata_bytes), body - SegmentOffset(trailer.metadata_bytes));
+  const auto segment = static_cast<size_t>(SegmentOffset(trailer.metadata_bytes));
+  opened.segment_ = bytes.subspan(segment, static_cast<size_t>(body) - segment);
   opened.accepted_ = options.limits;
   TAKT_TRY(PlanValidator::Run(opened, options));
   *this = opened;

@@ -27,8 +27,8 @@ void Lower(const Node&, backend::StepBuilder& step) {
   const auto& kernel = node.Ints("kernel");
   const schema::Pool2dParams params(PlanWindow(node), StoredClamp(node.StringOr("activation", "none"), output),
                                     static_cast<uint16_t>(kernel[0]), static_cast<uint16_t>(kernel[1]));
-  const Numerics numerics = node.op == Op::kMaxPool2d ? Numerics::kAny : StepNumerics(step, node.inputs[0]);
-  step.Set(node.op, numerics, params, node.inputs, node.outputs);
+  // Both numerics average alike (engine/NUMERICS.md).
+  step.Set(node.op, Numerics::kAny, params, node.inputs, node.outputs);
 }
 
 void Import(frontend::TfliteNode& node, Op op) {

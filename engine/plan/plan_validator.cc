@@ -141,6 +141,7 @@ uint32_t ParamsAlignment(Op op) {
   switch (op) {
     case Op::kPad: return alignof(schema::PadParams);
     case Op::kCopy: return alignof(schema::CopyParams);
+    case Op::kTranspose: return alignof(schema::TransposeParams);
     case Op::kSubmit: return alignof(schema::SubmitParams);
     case Op::kWait: return alignof(schema::WaitParams);
     case Op::kSkipIf: return alignof(schema::SkipIfParams);

@@ -2,6 +2,7 @@
 # Installs what is missing (Debian, as root), builds, runs all tests. TAKT_CI_FULL=1 adds clang, sanitizers, Cortex-M.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export TAKT_SHARED_DIR="${TAKT_SHARED_DIR:-$PWD/../shared}"
 tests/install_packages.sh
 
 suite() {

@@ -6,6 +6,7 @@
 namespace takt::passes {
 namespace {
 constexpr Pass kPasses[] = {
+    {"pad_folding", true, true, FoldPads},
     {"dead_code", true, true, EliminateDeadCode},
     // Always: reshape, concatenation and slice have no kernels.
     {"view_elimination", false, true, EliminateViews},

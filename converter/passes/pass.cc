@@ -7,6 +7,7 @@ namespace takt::passes {
 namespace {
 constexpr Pass kPasses[] = {
     {"pad_folding", true, true, FoldPads},
+    {"residual_fusion", true, true, FuseResiduals},
     {"dead_code", true, true, EliminateDeadCode},
     // Always: reshape, concatenation and slice have no kernels.
     {"view_elimination", false, true, EliminateViews},

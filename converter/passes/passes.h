@@ -6,6 +6,9 @@
 
 namespace takt::passes {
 
+/// The add of a residual joins the convolution that feeds it, whose result then needs no memory of its own.
+void FuseResiduals(ir::Graph& graph, PassContext& context);
+
 /// Zero padding of height and width becomes the pads of the convolution that reads it.
 void FoldPads(ir::Graph& graph, PassContext& context);
 

@@ -11,8 +11,9 @@
 namespace takt {
 class Diagnostics;
 namespace frontend {
+class OnnxNode;    // converter/frontend/onnx_node.h
 class TfliteNode;  // converter/frontend/tflite_node.h
-}
+}  // namespace frontend
 namespace backend {
 class StepBuilder;  // converter/backend/step_builder.h
 }
@@ -45,6 +46,13 @@ struct TfliteImport {
   void (*import)(frontend::TfliteNode& node);
 };
 
+/// An ONNX operator from opset `since` on (up to the next row of the same operator), and its import function.
+struct OnnxImport {
+  const char* op_type;
+  int since;
+  void (*import)(frontend::OnnxNode& node);
+};
+
 struct OpDef {
   Op op;
   std::span<const AttributeRule> attributes;
@@ -54,6 +62,10 @@ struct OpDef {
   void (*lower)(const Node& node, backend::StepBuilder& step);
   std::span<const TfliteImport> tflite;
   NpuClass npu = NpuClass::kNone;
+  std::span<const OnnxImport> onnx = {};
+  /// Makes the node, whose operands x the caller replaces by y with x.dims[i] = y.dims[permutation[i]], give its output
+  /// in y's order of dimensions. False, or no function: the op depends on the order.
+  bool (*commute)(std::span<const int64_t> permutation, Node& node) = nullptr;
 };
 
 /// The definition of any op of the table.

@@ -36,31 +36,44 @@ void SelfCheck(Conversion& result, const std::string& name) {
                                                  std::to_string(status.detail()) + "); please report the model");
 }
 
+/// From an imported graph to plan bytes; `result` holds the graph and the importer's findings.
+void RunStages(Conversion& result, std::span<const uint8_t> model, const ConvertOptions& options) {
+  const std::string& name = result.graph.name;
+  if (options.on_stage) options.on_stage("import", result.graph);
+  passes::PassContext context{options.numerics, result.diagnostics};
+  passes::RunPasses(result.graph, context, options.keep_tensors, options.on_stage);
+  if (!result.diagnostics.ok()) return;
+
+  const auto steps = backend::LowerGraph(result.graph, options.numerics, result.diagnostics);
+  if (!result.diagnostics.ok()) return;
+  if (options.on_stage) options.on_stage("lower", result.graph);
+  const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
+  const memory::Placement placement = memory::Place(liveness.buffers, kArenaAlignment);
+  const std::string wrong = memory::CheckPlacement(liveness.buffers, placement, kArenaAlignment);
+  if (!wrong.empty()) {
+    result.diagnostics.Error(WholeModel(name), "internal error of memory planning: " + wrong);
+    return;
+  }
+  result.plan = backend::WritePlan({result.graph, steps, liveness, placement, model, options.target, options.debug});
+  SelfCheck(result, name);
+  if (!result.diagnostics.ok()) result.plan.clear();
+}
+
 }  // namespace
+
+Conversion ConvertGraph(ir::Graph graph, std::span<const uint8_t> model, const ConvertOptions& options) {
+  Conversion result;
+  result.graph = std::move(graph);
+  RunStages(result, model, options);
+  return result;
+}
 
 Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& model_name, const ConvertOptions& options) {
   Conversion result;
   auto imported = frontend::ImportTflite(model, model_name, result.diagnostics);
   if (!imported || !result.diagnostics.ok()) return result;
   result.graph = std::move(*imported);
-  if (options.on_stage) options.on_stage("import", result.graph);
-  passes::PassContext context{options.numerics, result.diagnostics};
-  passes::RunPasses(result.graph, context, options.keep_tensors, options.on_stage);
-  if (!result.diagnostics.ok()) return result;
-
-  const auto steps = backend::LowerGraph(result.graph, options.numerics, result.diagnostics);
-  if (!result.diagnostics.ok()) return result;
-  if (options.on_stage) options.on_stage("lower", result.graph);
-  const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
-  const memory::Placement placement = memory::Place(liveness.buffers, kArenaAlignment);
-  const std::string wrong = memory::CheckPlacement(liveness.buffers, placement, kArenaAlignment);
-  if (!wrong.empty()) {
-    result.diagnostics.Error(WholeModel(model_name), "internal error of memory planning: " + wrong);
-    return result;
-  }
-  result.plan = backend::WritePlan({result.graph, steps, liveness, placement, model, options.target, options.debug});
-  SelfCheck(result, model_name);
-  if (!result.diagnostics.ok()) result.plan.clear();
+  RunStages(result, model, options);
   return result;
 }
 

@@ -35,6 +35,9 @@ struct Conversion {
 /// Converts a TFLite model. Deterministic: the same bytes in give the same bytes out on every host. Never throws.
 Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& model_name, const ConvertOptions& options);
 
+/// The same from a graph that is imported already; the plan carries the hash of `model`.
+Conversion ConvertGraph(ir::Graph graph, std::span<const uint8_t> model, const ConvertOptions& options);
+
 }  // namespace takt
 
 #endif  // TAKT_CONVERTER_BACKEND_CONVERT_H_

@@ -68,7 +68,7 @@ Session::Session(const std::string& path, const std::string& port, Trace* trace)
   options.arenas = spans;
   options.runtime = runtime_.span();
   options.kernels = kernels;
-  options.clock.now = [](void*) { return Now(); };
+  options.platform.clock.now = [](void*) { return Now(); };
   options.trace = trace;
   Require(path, net_.Init(plan(), options));
 }

@@ -1,7 +1,9 @@
 #include "engine/core/interpreter.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "engine/core/memory_rules.h"
 #include "schema/plan_generated.h"
 
 namespace takt {
@@ -36,24 +38,38 @@ TensorRef Ref(const Plan& plan, uint32_t t) {
   return ref;
 }
 
-bool IsAligned(const void* p, uint32_t alignment) { return reinterpret_cast<uintptr_t>(p) % alignment == 0; }
-
-/// Where the runtime arena's parts lie: records, then persistent blocks, then one scratch that all steps share.
-struct Layouter {
-  uint64_t persistent;
+/// Where the runtime arena's parts end: records and persistent blocks, then one scratch that all steps share.
+struct Extent {
+  uint64_t persistent = 0;
   uint64_t scratch = 0;
+  uint32_t over_read = 0;  ///< Largest of all steps.
 
   static uint64_t Align(uint64_t n) { return (n + 15) & ~uint64_t{15}; }
+  uint64_t bytes() const { return persistent + Align(scratch); }
 };
 
 Status Exceeds(uint64_t bytes) {
   return {StatusCode::kLimitExceeded, Site::kInitRuntime, static_cast<uint32_t>(bytes >> 20)};
 }
 
-/// Calls `visit(step, row, need, persistent offset)` for each kernel step; returns bytes of the runtime arena.
+KernelNeed NeedOf(const Plan& plan, const Kernel& kernel, const StepView& s) {
+  if (kernel.need == nullptr) return {};
+  TensorRef refs[kMaxOperands];
+  uint32_t n = 0;
+  for (const uint16_t t : s.operands()) refs[n++] = Ref(plan, t);
+  KernelNeed need = kernel.need({.step_params = s.params,
+                                 .inputs = {refs, s.inputs.size()},
+                                 .outputs = {refs + s.inputs.size(), s.outputs.size()},
+                                 .scratch = {},
+                                 .persistent = {}});
+  if (s.scratch != kNoTensor && plan.tensor_bytes(s.scratch) >= need.scratch) need.scratch = 0;
+  return need;
+}
+
+/// Calls `visit(step, row, need, persistent offset)` for each step.
 template <typename Visit>
-Status LayOut(const Plan& plan, KernelTable kernels, uint64_t& bytes, uint64_t& scratch_start, const Visit& visit) {
-  Layouter at{Layouter::Align(uint64_t{plan.step_count()} * sizeof(StepRecord))};
+Status LayOut(const Plan& plan, KernelTable kernels, Extent& at, const Visit& visit) {
+  at = {.persistent = Extent::Align(uint64_t{plan.step_count()} * sizeof(StepRecord))};
   for (uint32_t i = 0; i < plan.step_count(); ++i) {
     const StepView s = plan.step(i);
     KernelNeed need;
@@ -63,23 +79,14 @@ Status LayOut(const Plan& plan, KernelTable kernels, uint64_t& bytes, uint64_t& 
       if (row == kNoRow) {
         return {StatusCode::kNoKernel, Site::kInitKernel, static_cast<uint32_t>(s.op), static_cast<uint16_t>(i)};
       }
-      if (kernels[row]->need != nullptr) {
-        TensorRef refs[kMaxOperands];
-        uint32_t n = 0;
-        for (const uint16_t t : s.inputs) refs[n++] = Ref(plan, t);
-        for (const uint16_t t : s.outputs) refs[n++] = Ref(plan, t);
-        need = kernels[row]->need({.step_params = s.params, .inputs = {refs, s.inputs.size()},
-                                   .outputs = {refs + s.inputs.size(), s.outputs.size()}, .scratch = {}, .persistent = {}});
-        if (s.scratch != kNoTensor && plan.tensor_bytes(s.scratch) >= need.scratch) need.scratch = 0;
-      }
+      need = NeedOf(plan, *kernels[row], s);
     }
     visit(i, row, need, at.persistent);
-    at.persistent += Layouter::Align(need.persistent);
-    at.scratch = need.scratch > at.scratch ? need.scratch : at.scratch;
-    if (at.persistent + at.scratch > INT32_MAX) return Exceeds(at.persistent + at.scratch).AtStep(static_cast<uint16_t>(i));
+    at.persistent += Extent::Align(need.persistent);
+    at.scratch = std::max<uint64_t>(at.scratch, need.scratch);
+    at.over_read = std::max(at.over_read, need.over_read);
+    if (at.bytes() > INT32_MAX) return Exceeds(at.bytes()).AtStep(static_cast<uint16_t>(i));
   }
-  scratch_start = at.persistent;
-  bytes = at.persistent + Layouter::Align(at.scratch);
   return {};
 }
 
@@ -87,42 +94,41 @@ Status LayOut(const Plan& plan, KernelTable kernels, uint64_t& bytes, uint64_t& 
 
 Status ComputeRequirements(const Plan& plan, KernelTable kernels, Requirements& need) {
   need = {};
+  Extent extent;
+  TAKT_TRY(LayOut(plan, kernels, extent, [](uint32_t, uint32_t, const KernelNeed&, uint64_t) {}));
+  need.runtime = {static_cast<uint32_t>(extent.bytes()), kRuntimeAlignment};
+  need.slack = extent.over_read;
   need.arena_count = plan.arena_count();
-  for (uint32_t i = 0; i < need.arena_count; ++i) need.arenas[i] = {plan.arena(i).bytes, plan.arena(i).alignment};
-  uint64_t bytes = 0;
-  uint64_t scratch = 0;
-  TAKT_TRY(LayOut(plan, kernels, bytes, scratch, [](uint32_t, uint32_t, KernelNeed, uint64_t) {}));
-  need.runtime = {static_cast<uint32_t>(bytes), kRuntimeAlignment};
+  for (uint32_t i = 0; i < need.arena_count; ++i) {
+    const ArenaView a = plan.arena(i);
+    const uint64_t bytes = a.bytes != 0 ? uint64_t{a.bytes} + need.slack : 0;
+    if (bytes > UINT32_MAX) return {StatusCode::kLimitExceeded, Site::kInitArena, a.bytes};
+    need.arenas[i] = {static_cast<uint32_t>(bytes), a.alignment};
+  }
   return {};
 }
 
 Status Interpreter::Init(const Plan& plan, const InitOptions& options) {
   plan_ = nullptr;
   running_ = false;
+  jobs_in_flight_ = 0;
   any_rebound_ = false;
   for (Rebound& r : rebound_) r = {};
+  ClearCancel();
   if (!plan.is_open()) return {StatusCode::kInvalidState, Site::kInvokeState};
   Requirements need;
   TAKT_TRY(ComputeRequirements(plan, options.kernels, need));
-  if (options.runtime.size() < need.runtime.bytes) return {StatusCode::kArenaTooSmall, Site::kInitRuntime, need.runtime.bytes};
-  if (!IsAligned(options.runtime.data(), kRuntimeAlignment)) return {StatusCode::kMisaligned, Site::kInitRuntime, kRuntimeAlignment};
-  for (uint32_t i = 0; i < need.arena_count; ++i) {
-    const std::span<std::byte> given = i < options.arenas.size() ? options.arenas[i] : std::span<std::byte>();
-    if (given.size() < need.arenas[i].bytes) return {StatusCode::kArenaTooSmall, Site::kInitArena, need.arenas[i].bytes};
-    if (!IsAligned(given.data(), need.arenas[i].alignment)) {
-      return {StatusCode::kMisaligned, Site::kInitArena, need.arenas[i].alignment};
-    }
-    arenas_[i] = given.data();
-  }
+  TAKT_TRY(BindArenas(plan, options, need));
   if (options.devices.size() < plan.device_count()) {
     return {StatusCode::kInvalidArgument, Site::kInitDevice, static_cast<uint32_t>(options.devices.size())};
   }
-  runtime_ = options.runtime;
-  records_ = reinterpret_cast<StepRecord*>(runtime_.data());
   kernels_ = options.kernels;
   devices_ = options.devices;
-  clock_ = options.clock;
+  platform_ = options.platform;
   trace_ = options.trace;
+  slack_ = need.slack;
+  commit_ = plan.commit_step();
+  status_ = {};
   plan_ = &plan;
   const Status status = BindSteps();
   if (!status.ok()) {
@@ -132,13 +138,41 @@ Status Interpreter::Init(const Plan& plan, const InitOptions& options) {
   return ResetState();
 }
 
+Status Interpreter::BindArenas(const Plan& plan, const InitOptions& options, const Requirements& need) {
+  if (options.runtime.size() < need.runtime.bytes)
+    return {StatusCode::kArenaTooSmall, Site::kInitRuntime, need.runtime.bytes};
+  if (!IsAligned(options.runtime.data(), kRuntimeAlignment))
+    return {StatusCode::kMisaligned, Site::kInitRuntime, kRuntimeAlignment};
+  std::span<const std::byte> used[kMaxArenas + 2] = {plan.bytes()};
+  uint32_t count = 1;
+  for (uint32_t i = 0; i < need.arena_count; ++i) {
+    const std::span<std::byte> given = i < options.arenas.size() ? options.arenas[i] : std::span<std::byte>();
+    if (given.size() < need.arenas[i].bytes)
+      return {StatusCode::kArenaTooSmall, Site::kInitArena, need.arenas[i].bytes};
+    if (!IsAligned(given.data(), need.arenas[i].alignment)) {
+      return {StatusCode::kMisaligned, Site::kInitArena, need.arenas[i].alignment};
+    }
+    arenas_[i] = given.data();
+    used[count++] = given.first(need.arenas[i].bytes);
+  }
+  runtime_ = options.runtime.first(need.runtime.bytes);
+  records_ = reinterpret_cast<StepRecord*>(runtime_.data());
+  used[count++] = runtime_;
+  for (uint32_t i = 1; i < count; ++i) {
+    for (uint32_t k = 0; k < i; ++k) {
+      if (ShareMemory(used[i], used[k])) return {StatusCode::kInvalidArgument, Site::kInitOverlap, i - 1};
+    }
+  }
+  return {};
+}
+
 /// Fills the records, then checks every step; a step inside loops counts once for each trip.
 Status Interpreter::BindSteps() {
-  uint64_t bytes = 0;
-  uint64_t scratch = 0;
-  TAKT_TRY(LayOut(*plan_, kernels_, bytes, scratch, [this](uint32_t i, uint32_t row, KernelNeed need, uint64_t persistent) {
-    records_[i] = {row, 0, need.scratch, static_cast<uint32_t>(persistent), need.persistent, {}};
-  }));
+  Extent extent;
+  TAKT_TRY(
+      LayOut(*plan_, kernels_, extent, [this](uint32_t i, uint32_t row, const KernelNeed& need, uint64_t persistent) {
+        records_[i] = {row, 0, need.scratch, static_cast<uint32_t>(persistent), need.persistent, {}};
+      }));
   uint32_t ends[kMaxLoopDepth] = {};
   uint64_t outer[kMaxLoopDepth] = {};
   uint32_t depth = 0;
@@ -147,7 +181,7 @@ Status Interpreter::BindSteps() {
   const uint64_t limit = plan_->accepted().work;
   for (uint32_t i = 0; i < plan_->step_count(); ++i) {
     while (depth > 0 && ends[depth - 1] <= i) trips = outer[--depth];
-    records_[i].scratch_offset = static_cast<uint32_t>(scratch);
+    records_[i].scratch_offset = static_cast<uint32_t>(extent.persistent);
     uint64_t work = 1;
     TAKT_TRY(InitStep(i, work).AtStep(static_cast<uint16_t>(i)));
     if (work > limit / trips || work * trips > limit - total) {
@@ -160,7 +194,8 @@ Status Interpreter::BindSteps() {
       ends[depth] = i + 1 + p->body();
       outer[depth++] = trips;
       const uint64_t max_trips = p->max_trips() == 0 ? 1 : p->max_trips();
-      if (max_trips > limit / trips) return {StatusCode::kLimitExceeded, Site::kInitWork, UINT32_MAX, static_cast<uint16_t>(i)};
+      if (max_trips > limit / trips)
+        return {StatusCode::kLimitExceeded, Site::kInitWork, UINT32_MAX, static_cast<uint16_t>(i)};
       trips *= max_trips;
     }
   }
@@ -176,21 +211,30 @@ Status Interpreter::InitStep(uint32_t step, uint64_t& work) {
   return kernel->prepare != nullptr ? kernel->prepare(bound.call) : Status();
 }
 
-Status Interpreter::PrepareJobs() {
-  for (uint32_t j = 0; j < plan_->job_count(); ++j) {
-    if (devices_[plan_->job(j).device] == nullptr) return {StatusCode::kInvalidArgument, Site::kInitDevice, plan_->job(j).device};
-    TAKT_TRY(RunJob(static_cast<uint16_t>(j), true));
+/// No device is asked to hold more jobs than its queue does.
+Status Interpreter::CheckQueues() const {
+  uint8_t in_flight[kMaxDevices] = {};
+  for (uint32_t i = 0; i < plan_->step_count(); ++i) {
+    const StepView s = plan_->step(i);
+    if (s.op != Op::kSubmit && s.op != Op::kWait) continue;
+    uint8_t& n = in_flight[s.device()];
+    n = static_cast<uint8_t>(s.op == Op::kSubmit ? n + 1 : n - 1);
+    if (n > devices_[s.device()]->caps().queue_depth) {
+      return {StatusCode::kUnsupported, Site::kInitDevice, s.device(), static_cast<uint16_t>(i)};
+    }
   }
   return {};
 }
 
-Status Interpreter::RunJob(uint16_t id, bool prepare) {
-  const JobView view = plan_->job(id);
-  std::span<std::byte> bases[kMaxJobBases];
-  for (size_t i = 0; i < view.bases.size(); ++i) bases[i] = tensor(view.bases[i]);
-  const Job job{id, plan_->constant(view.stream).bytes, {bases, view.bases.size()}};
-  Device& device = *devices_[view.device];
-  return prepare ? device.Prepare(job) : device.Submit(job);
+Status Interpreter::PrepareJobs() {
+  for (uint32_t d = 0; d < plan_->device_count(); ++d) {
+    if (devices_[d] == nullptr) return {StatusCode::kInvalidArgument, Site::kInitDevice, d};
+  }
+  TAKT_TRY(CheckQueues());
+  for (uint32_t j = 0; j < plan_->job_count(); ++j) {
+    TAKT_TRY(RunJob(static_cast<uint16_t>(j), true));
+  }
+  return {};
 }
 
 const Kernel* Interpreter::binding(uint32_t step) const {
@@ -241,8 +285,12 @@ TensorInfo Interpreter::Info(const BindingView& b) const {
   return {tensor(b.tensor), b.name, {t.dims, t.rank}, t.type, b.scale, b.zero_point};
 }
 
-TensorInfo Interpreter::input(uint32_t i) const { return Info(plan_->input(i)); }
-TensorInfo Interpreter::output(uint32_t i) const { return Info(plan_->output(i)); }
+TensorInfo Interpreter::input(uint32_t i) const {
+  return Info(plan_->input(i));
+}
+TensorInfo Interpreter::output(uint32_t i) const {
+  return Info(plan_->output(i));
+}
 
 TensorInfo Interpreter::input(std::string_view name) const {
   const auto i = plan_->FindInput(name);
@@ -254,58 +302,9 @@ TensorInfo Interpreter::output(std::string_view name) const {
   return i ? output(*i) : TensorInfo();
 }
 
-Status Interpreter::RebindInput(uint32_t i, std::span<std::byte> buffer) {
-  if (plan_ == nullptr || i >= plan_->input_count()) return {StatusCode::kInvalidArgument, Site::kRebind, i};
-  return Rebind(plan_->input(i), false, i, buffer);
-}
-
-Status Interpreter::RebindOutput(uint32_t i, std::span<std::byte> buffer) {
-  if (plan_ == nullptr || i >= plan_->output_count()) return {StatusCode::kInvalidArgument, Site::kRebind, i};
-  return Rebind(plan_->output(i), true, i, buffer);
-}
-
-/// All tensors of the binding's root move together, so each must lie inside the bound one; devices keep addresses.
-Status Interpreter::Rebind(const BindingView& b, bool output, uint32_t slot, std::span<std::byte> buffer) {
-  if (running_) return {StatusCode::kInvalidState, Site::kInvokeState};
-  const uint32_t bytes = plan_->tensor_bytes(b.tensor);
-  const Status unsupported(StatusCode::kUnsupported, Site::kRebind, bytes);
-  if (slot >= kMaxBindings || plan_->job_count() != 0) return unsupported;
-  Rebound& own = rebound_[output ? kMaxBindings + slot : slot];
-  const TensorView bound = plan_->tensor(b.tensor);
-  const uint16_t root = plan_->live(b.tensor).root;
-  if (!buffer.empty()) {
-    if (buffer.size() != bytes) return {StatusCode::kInvalidArgument, Site::kRebind, bytes};
-    if (!IsAligned(buffer.data(), 16)) return {StatusCode::kMisaligned, Site::kRebind, 16};
-    for (const Rebound& r : rebound_) {
-      if (&r != &own && r.data != nullptr && r.root == root) return unsupported;
-    }
-    for (uint32_t t = 0; t < plan_->arena_tensor_count(); ++t) {
-      if (plan_->live(t).root != root) continue;
-      const TensorView v = plan_->tensor(t);
-      const bool inside = v.base == bound.base && v.offset >= bound.offset &&
-                          uint64_t{v.offset} + plan_->tensor_extent(t) <= uint64_t{bound.offset} + bytes;
-      if (!inside || (!output && !b.consumable && Written(t))) return unsupported;
-    }
-  }
-  own = {buffer.data(), bound.offset, root};
-  any_rebound_ = false;
-  for (const Rebound& r : rebound_) any_rebound_ = any_rebound_ || r.data != nullptr;
-  return {};
-}
-
-bool Interpreter::Written(uint32_t t) const {
-  for (uint32_t i = 0; i < plan_->step_count(); ++i) {
-    const StepView s = plan_->step(i);
-    if (s.scratch == t) return true;
-    for (const uint16_t o : s.outputs) {
-      if (o == t) return true;
-    }
-  }
-  return false;
-}
-
 Status Interpreter::ResetState() {
-  if (plan_ == nullptr) return {StatusCode::kInvalidState, Site::kInvokeState};
+  if (plan_ == nullptr || running_) return {StatusCode::kInvalidState, Site::kInvokeState};
+  poison_ = kNoTensor;
   for (uint32_t i = 0; i < plan_->state_count(); ++i) {
     const std::span<std::byte> state = tensor(plan_->state(i).tensor);
     if (!state.empty()) std::memset(state.data(), 0, state.size());

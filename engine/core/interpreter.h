@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
+#include "engine/base/data_type.h"
 #include "engine/base/status.h"
 #include "engine/core/kernel.h"
 #include "engine/core/trace.h"
@@ -27,8 +29,10 @@ struct StepRecord {
 static_assert(sizeof(StepRecord) == 32 && alignof(StepRecord) == 4);
 
 inline constexpr uint32_t kRuntimeAlignment = 64;
+inline constexpr uint32_t kBufferAlignment = 16;  ///< Of buffers that inputs and outputs are bound to.
 inline constexpr int kMaxBindings = 16;
 inline constexpr int kMaxLoopDepth = 4;
+inline constexpr uint64_t kNoDeadline = UINT64_MAX;
 
 struct ArenaNeed {
   uint32_t bytes = 0;
@@ -40,18 +44,21 @@ struct Requirements {
   ArenaNeed arenas[kMaxArenas];
   uint32_t arena_count = 0;
   ArenaNeed runtime;
+  uint32_t slack =
+      0;  ///< Bytes that kernels may read behind an operand; inside the arenas' bytes, and asked of bound buffers.
 };
 
 /// A pure function of the plan and the kernels. kNoKernel (step; detail: op) if a step has no row.
 Status ComputeRequirements(const Plan& plan, KernelTable kernels, Requirements& need);
 
-/// Everything referred to must outlive the interpreter's use of it.
+/// Everything referred to must outlive the interpreter's use of it. The plan's bytes, the arenas and the runtime arena
+/// share no memory.
 struct InitOptions {
   std::span<const std::span<std::byte>> arenas;  ///< In the plan's order. An arena of 0 bytes may be empty.
   std::span<std::byte> runtime;                  ///< 64-aligned; Requirements::runtime.bytes.
   KernelTable kernels;                           ///< First row with a step's key wins.
   std::span<Device* const> devices;              ///< In the plan's order.
-  Clock clock;                                   ///< Wanted by deadlines and traces.
+  Platform platform;                             ///< Its clock is wanted by deadlines and traces.
   Trace* trace = nullptr;                        ///< nullptr: off.
 };
 
@@ -64,8 +71,12 @@ struct TensorInfo {
   float scale = 0;
   int32_t zero_point = 0;
 
+  /// Its elements; empty if T is not the C++ type of `type`, so that a wrong guess is no reinterpretation.
   template <typename T>
-  std::span<T> as() const { return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)}; }
+  std::span<T> as() const {
+    if (kDataTypeOf<std::remove_const_t<T>> != type) return {};
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
 };
 
 enum class Progress : uint8_t { kDone = 0, kMore, kWaiting, kFailed };
@@ -78,20 +89,28 @@ class Interpreter {
   Interpreter& operator=(const Interpreter&) = delete;
 
   /// Binds every step, checks every operand, zeroes state. `plan` must be open and outlive this object. May be called
-  /// again. kArenaTooSmall (detail: bytes needed), kMisaligned, kNoKernel (step; detail: op), kLimitExceeded.
+  /// again. kArenaTooSmall (detail: bytes needed), kMisaligned, kNoKernel (step; detail: op), kLimitExceeded,
+  /// kInvalidArgument (kInitOverlap, kInitDevice).
   Status Init(const Plan& plan, const InitOptions& options);
 
-  /// Runs all steps. kCancelled if Cancel came during the run.
-  Status Invoke();
-  /// As Invoke, but starts no step at or after `deadline` (ticks of the clock): kDeadlineExceeded with the step not run.
+  /// Runs all steps.
+  Status Invoke() { return Invoke(kNoDeadline); }
+  /// Starts no step at or after `deadline` (ticks of the clock) and ends the jobs in flight then, at once if the device
+  /// can cancel, else at their end: kDeadlineExceeded (detail: ticks late). The commit of shadowed states, once begun,
+  /// is completed.
   Status Invoke(uint64_t deadline);
 
-  /// Puts the cursor at the first step; a run that was under way is dropped.
+  /// Puts the cursor at the first step; a run that was under way is dropped. kInvalidState (kInvokePoisoned; detail:
+  /// state) if a run was dropped, cancelled or late after its first step and the plan updates that state in place:
+  /// ResetState.
   Status Begin();
-  /// Runs at most `budget` steps. kWaiting: a device is busy, call again. kFailed: see status().
+  /// Runs at most `budget` steps; the commit of shadowed states counts as one. kWaiting: a device is busy, call again.
+  /// kFailed: see status().
   Progress Step(uint32_t budget);
-  /// Ends the run before its next step. From any thread or interrupt; async-signal-safe.
+  /// Ends the run under way before its next step, or else the next run before its first: the request stays until a run
+  /// has returned kCancelled, or Init or ClearCancel. From any thread or interrupt; async-signal-safe.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
+  void ClearCancel() { cancel_.store(false, std::memory_order_relaxed); }
 
   Status status() const { return status_; }
   uint32_t cursor() const { return cursor_; }
@@ -108,16 +127,20 @@ class Interpreter {
   std::span<std::byte> tensor(uint32_t i) const;
 
   /// Uses the caller's buffer for an input or output from the next Begin on; an empty span: the arena again. The buffer
-  /// has exactly the tensor's bytes and 16-byte alignment. kUnsupported if the plan shares or overwrites that memory.
+  /// has the tensor's bytes and Requirements::slack behind them, is 16-aligned, and shares no memory with arenas, plan
+  /// or other bound buffers. Takt writes an input only if the plan declares it consumable. kInvalidArgument,
+  /// kMisaligned; kUnsupported if the plan shares or overwrites that memory or has jobs, whose addresses are fixed at
+  /// Init.
   Status RebindInput(uint32_t i, std::span<std::byte> buffer);
   Status RebindOutput(uint32_t i, std::span<std::byte> buffer);
-  /// Zeroes all state.
+  /// Zeroes all state, between runs.
   Status ResetState();
 
  private:
   struct Rebound {
     std::byte* data = nullptr;
     uint32_t offset = 0;
+    uint32_t bytes = 0;
     uint16_t root = 0;
   };
   struct LoopFrame {
@@ -128,8 +151,10 @@ class Interpreter {
     KernelCall call;
   };
 
+  Status BindArenas(const Plan& plan, const InitOptions& options, const Requirements& need);
   Status BindSteps();
   Status InitStep(uint32_t step, uint64_t& work);
+  Status CheckQueues() const;
   Status PrepareJobs();
   void BindOperands(uint32_t step, Bound& bound) const;
   std::byte* Address(uint32_t tensor, const TensorView& view) const;
@@ -137,11 +162,14 @@ class Interpreter {
   Status Rebind(const BindingView& binding, bool output, uint32_t slot, std::span<std::byte> buffer);
   bool Condition(const StepView& step) const;
   bool Written(uint32_t tensor) const;
-  void EndRun();
+  bool OverlapsBound(std::span<const std::byte> buffer, const Rebound* own) const;
+  void Drop();
   Progress RunStep();
   Progress RunDevice(const StepView& step);
   void AdvanceLoops();
   Status RunJob(uint16_t job, bool prepare);
+  void CleanCaches(const JobView& view, uint16_t job) const;
+  void InvalidateCaches(const JobView& view, uint16_t job) const;
   Progress Fail(Status status);
 
   const Plan* plan_ = nullptr;
@@ -150,14 +178,19 @@ class Interpreter {
   StepRecord* records_ = nullptr;
   KernelTable kernels_;
   std::span<Device* const> devices_;
-  Clock clock_;
+  Platform platform_;
   Trace* trace_ = nullptr;
+  uint32_t slack_ = 0;
   Rebound rebound_[2 * kMaxBindings];
   bool any_rebound_ = false;
   LoopFrame loops_[kMaxLoopDepth];
   uint32_t loop_depth_ = 0;
   uint32_t cursor_ = 0;
+  uint32_t commit_ = 0;  ///< From this step on, a run goes to its end.
+  uint32_t jobs_in_flight_ = 0;
+  uint16_t poison_ = kNoTensor;  ///< State that a dropped run left half updated.
   bool running_ = false;
+  WaitLimit wait_;  ///< Of Invoke; without `cancel`, steps poll.
   Status status_;
   std::atomic<bool> cancel_{false};
 };

@@ -1,8 +1,9 @@
 // The contract between the interpreter and kernels.
 //
-// A kernel is a constant row: the key of the steps it runs, the op's check, and the function. The interpreter binds each
-// step at Init to the first row with its key, calls `check` once with every operand bound, then `run` at each invocation.
-// After `check` a kernel reads only inside its operands without checking again, except for indices that come from data.
+// A kernel is a constant row: the key of the steps it runs, the op's check, and the function. The interpreter binds
+// each step at Init to the first row with its key, calls `check` once with every operand bound, then `run` at each
+// invocation. After `check` a kernel reads only inside its operands without checking again, except for indices that
+// come from data.
 #ifndef TAKT_ENGINE_CORE_KERNEL_H_
 #define TAKT_ENGINE_CORE_KERNEL_H_
 
@@ -35,7 +36,9 @@ struct TensorRef {
   bool constant = false;  ///< In the plan's data segment: its bytes never change.
 
   template <typename T>
-  T* as() const { return static_cast<T*>(data); }
+  T* as() const {
+    return static_cast<T*>(data);
+  }
 
   /// Number of elements; the plan's validator has proven that it fits.
   uint32_t size() const {
@@ -55,7 +58,9 @@ struct KernelCall {
 
   /// The params struct of the step's op, from schema/plan_generated.h.
   template <typename T>
-  const T& params() const { return *static_cast<const T*>(step_params); }
+  const T& params() const {
+    return *static_cast<const T*>(step_params);
+  }
 };
 
 /// Which steps a kernel runs. `types`: of input 0, input 1 (kNone if the step has no second input), output 0;
@@ -69,10 +74,12 @@ struct KernelKey {
   friend constexpr bool operator==(const KernelKey&, const KernelKey&) = default;
 };
 
-/// Bytes that a kernel needs beside its operands: `scratch` during the step, `persistent` from Init on.
+/// Bytes that a kernel needs beside its operands: `scratch` during the step, `persistent` from Init on. It may read,
+/// and ignore, `over_read` bytes behind each input, at most 64.
 struct KernelNeed {
   uint32_t scratch = 0;
   uint32_t persistent = 0;
+  uint32_t over_read = 0;
 };
 
 /// A row of a port's table; static storage, never copied.

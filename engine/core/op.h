@@ -6,8 +6,8 @@
 
 namespace takt {
 
-/// Tags 1-4 are control steps; ops follow in the order of schema/op_table.inc. Equal to schema::Params (schema_check.cc).
-/// From kFirstGraphOp on: ops of the converter's graph that no plan contains.
+/// Tags 1-4 are control steps; ops follow in the order of schema/op_table.inc. Equal to schema::Params
+/// (schema_check.cc). From kFirstGraphOp on: ops of the converter's graph that no plan contains.
 enum class Op : uint16_t {
   kNone = 0,
   kSubmit,

@@ -6,26 +6,33 @@ namespace takt {
 
 Status Interpreter::Begin() {
   if (plan_ == nullptr) return {StatusCode::kInvalidState, Site::kInvokeState};
-  EndRun();
-  cancel_.store(false, std::memory_order_relaxed);
+  Drop();
+  if (poison_ != kNoTensor) return {StatusCode::kInvalidState, Site::kInvokePoisoned, poison_};
   cursor_ = 0;
   loop_depth_ = 0;
   status_ = {};
+  wait_ = {};
   running_ = true;
   return {};
 }
 
-/// Leaves no job in flight.
-void Interpreter::EndRun() {
+/// Ends a run that is under way: no job stays in flight, and a state that it updates in place is a state no more.
+void Interpreter::Drop() {
+  if (!running_) return;
   running_ = false;
-  for (uint32_t i = 0; i < plan_->device_count(); ++i) {
-    if (devices_[i] != nullptr) devices_[i]->Cancel();
+  for (uint32_t i = 0; jobs_in_flight_ != 0 && i < plan_->device_count(); ++i) {
+    const Status stopped = devices_[i]->Stop();
+    if (!stopped.ok() && platform_.panic != nullptr) platform_.panic(platform_.context, stopped);
+  }
+  jobs_in_flight_ = 0;
+  for (uint32_t i = 0; cursor_ != 0 && i < plan_->state_count(); ++i) {
+    if (plan_->state(i).shadow == kNoTensor) poison_ = static_cast<uint16_t>(i);
   }
 }
 
 Progress Interpreter::Fail(Status status) {
+  Drop();
   status_ = status.AtStep(static_cast<uint16_t>(cursor_));
-  EndRun();
   return Progress::kFailed;
 }
 
@@ -35,31 +42,30 @@ Progress Interpreter::Step(uint32_t budget) {
     return Progress::kFailed;
   }
   for (uint32_t n = 0; n < budget; ++n) {
-    if (cancel_.load(std::memory_order_relaxed)) return Fail({StatusCode::kCancelled, Site::kInvokeCancel});
-    const Progress progress = RunStep();
-    if (progress != Progress::kMore) return progress;
+    if (cancel_.load(std::memory_order_relaxed)) {
+      ClearCancel();
+      return Fail({StatusCode::kCancelled, Site::kInvokeCancel});
+    }
+    do {
+      if (const Progress progress = RunStep(); progress != Progress::kMore) return progress;
+    } while (cursor_ > commit_ && cursor_ < plan_->step_count());
     if (cursor_ == plan_->step_count()) {
-      EndRun();
+      running_ = false;
       return Progress::kDone;
     }
   }
   return Progress::kMore;
 }
 
-Status Interpreter::Invoke() {
-  TAKT_TRY(Begin());
-  for (;;) {
-    const Progress progress = Step(UINT32_MAX);
-    if (progress == Progress::kDone || progress == Progress::kFailed) return status_;
-  }
-}
-
 Status Interpreter::Invoke(uint64_t deadline) {
   TAKT_TRY(Begin());
+  wait_ = {deadline, &cancel_};
   for (;;) {
-    if (const uint64_t now = clock_.Now(); now >= deadline) {
-      const uint64_t late = now - deadline;
-      Fail({StatusCode::kDeadlineExceeded, Site::kInvokeDeadline, late > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(late)});
+    if (deadline != kNoDeadline && platform_.clock.Now() >= deadline) {
+      Drop();
+      const uint64_t late = platform_.clock.Now() - deadline;
+      Fail({StatusCode::kDeadlineExceeded, Site::kInvokeDeadline,
+            late > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(late)});
       return status_;
     }
     const Progress progress = Step(1);
@@ -73,7 +79,7 @@ bool Interpreter::Condition(const StepView& step) const {
 
 Progress Interpreter::RunStep() {
   const uint32_t at = cursor_;
-  const uint64_t begin = trace_ != nullptr ? clock_.Now() : 0;
+  const uint64_t begin = trace_ != nullptr ? platform_.clock.Now() : 0;
   const StepView step = plan_->step(at);
   uint32_t next = at + 1;
   switch (step.op) {
@@ -99,7 +105,7 @@ Progress Interpreter::RunStep() {
       binding(at)->run(bound.call);
     }
   }
-  if (trace_ != nullptr) trace_->Add(static_cast<uint16_t>(at), begin, clock_.Now());
+  if (trace_ != nullptr) trace_->Add(static_cast<uint16_t>(at), begin, platform_.clock.Now());
   cursor_ = next;
   AdvanceLoops();
   return Progress::kMore;
@@ -119,19 +125,52 @@ void Interpreter::AdvanceLoops() {
   }
 }
 
+Status Interpreter::RunJob(uint16_t id, bool prepare) {
+  const JobView view = plan_->job(id);
+  std::span<std::byte> bases[kMaxJobBases];
+  for (size_t i = 0; i < view.bases.size(); ++i) bases[i] = tensor(view.bases[i]);
+  const Job job{id, plan_->constant(view.stream).bytes, {bases, view.bases.size()}};
+  Device& device = *devices_[view.device];
+  if (prepare) return device.Prepare(job);
+  if (!device.caps().coherent) CleanCaches(view, id);
+  TAKT_TRY(device.Submit(job));
+  ++jobs_in_flight_;
+  return {};
+}
+
+/// Written ranges too, so that no dirty line falls onto the device's results.
+void Interpreter::CleanCaches(const JobView& view, uint16_t job) const {
+  for (uint32_t k = 0; platform_.cache_clean != nullptr && k < view.range_count; ++k) {
+    const JobRangeView r = plan_->job_range(job, k);
+    platform_.cache_clean(platform_.context, tensor(view.bases[r.base]).subspan(r.offset, r.bytes));
+  }
+  if (platform_.barrier != nullptr) platform_.barrier(platform_.context);
+}
+
+void Interpreter::InvalidateCaches(const JobView& view, uint16_t job) const {
+  if (platform_.barrier != nullptr) platform_.barrier(platform_.context);
+  for (uint32_t k = 0; platform_.cache_invalidate != nullptr && k < view.range_count; ++k) {
+    const JobRangeView r = plan_->job_range(job, k);
+    if (r.write) platform_.cache_invalidate(platform_.context, tensor(view.bases[r.base]).subspan(r.offset, r.bytes));
+  }
+}
+
 Progress Interpreter::RunDevice(const StepView& step) {
-  const auto* p = static_cast<const schema::SubmitParams*>(step.params);
+  const uint16_t job = step.job();
+  Status status;
   if (step.op == Op::kSubmit) {
-    const Status status = RunJob(p->job(), false);
+    status = RunJob(job, false);
     return status.ok() ? Progress::kMore : Fail(status);
   }
-  Status status;
-  switch (devices_[p->device()]->Poll(status)) {
-    case JobState::kRunning: return Progress::kWaiting;
-    case JobState::kDone: return Progress::kMore;
-    case JobState::kFailed: break;
+  Device& device = *devices_[step.device()];
+  const JobState state = wait_.cancel != nullptr ? device.Wait(job, wait_, status) : device.Poll(job, status);
+  if (state == JobState::kRunning) return Progress::kWaiting;
+  --jobs_in_flight_;
+  if (state == JobState::kFailed) {
+    return Fail(status.ok() ? Status(StatusCode::kDeviceFault, Site::kDeviceState, job) : status);
   }
-  return Fail(status.ok() ? Status(StatusCode::kDeviceFault, Site::kDeviceState, p->job()) : status);
+  if (!device.caps().coherent) InvalidateCaches(plan_->job(job), job);
+  return Progress::kMore;
 }
 
 }  // namespace takt

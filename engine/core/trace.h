@@ -15,7 +15,8 @@ struct TraceEvent {
   uint16_t reserved[3];
 };
 
-/// Keeps the first `events.size()` events since Clear; later ones only set `overflowed`. Same thread as the interpreter.
+/// Keeps the first `events.size()` events since Clear; later ones only set `overflowed`. Same thread as the
+/// interpreter.
 class Trace {
  public:
   Trace() = default;

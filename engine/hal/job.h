@@ -9,8 +9,11 @@
 namespace takt {
 
 inline constexpr int kMaxJobBases = 16;
+/// Of one plan at a time, on all its devices.
+inline constexpr int kMaxJobsInFlight = 8;
 
-/// A command stream and its base table. Valid during the call only; memory behind `bases` stays until the next Init.
+/// A command stream and its base table. Valid during the call only; memory behind `stream` and `bases` stays until the
+/// next Init of the interpreter that prepared the job.
 struct Job {
   uint16_t id = 0;  ///< Index of the plan's job.
   std::span<const std::byte> stream;

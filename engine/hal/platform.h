@@ -2,7 +2,11 @@
 #ifndef TAKT_ENGINE_HAL_PLATFORM_H_
 #define TAKT_ENGINE_HAL_PLATFORM_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "engine/base/status.h"
 
 namespace takt {
 
@@ -12,6 +16,21 @@ struct Clock {
   void* context = nullptr;
 
   uint64_t Now() const { return now != nullptr ? now(context) : 0; }
+};
+
+/// Functions of the board; nullptr: there is nothing to do. The cache functions and the barrier are called around jobs
+/// of devices whose caps are not coherent. The caller owns `context`.
+struct Platform {
+  Clock clock;
+  /// Writes cached lines of `bytes` back, before a device reads or overwrites them.
+  void (*cache_clean)(void* context, std::span<std::byte> bytes) = nullptr;
+  /// Drops cached lines of `bytes`, after a device has written them.
+  void (*cache_invalidate)(void* context, std::span<std::byte> bytes) = nullptr;
+  /// Orders the core's accesses to memory with those of devices.
+  void (*barrier)(void* context) = nullptr;
+  /// A device cannot be stopped, so that memory changes under the application's hands. Not expected to return.
+  void (*panic)(void* context, Status status) = nullptr;
+  void* context = nullptr;
 };
 
 }  // namespace takt

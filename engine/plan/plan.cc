@@ -39,6 +39,25 @@ std::optional<uint32_t> Find(const Bindings* bindings, std::string_view name) {
   return std::nullopt;
 }
 
+/// The hash of `body`, and the signature where it is wanted.
+Status CheckTrailer(std::span<const std::byte> body, const PlanTrailer& trailer, const PlanOptions& options) {
+  const bool sign = options.verify.accept != nullptr;
+  if (!options.check_hash && !sign) return {};
+  uint8_t digest[32];
+  Sha256(body, digest);
+  if (std::memcmp(digest, trailer.sha256, sizeof(digest)) != 0) return {StatusCode::kHashMismatch, Site::kPlanHash};
+  if (!sign) return {};
+  uint8_t key = 0;
+  for (const uint8_t b : trailer.key_id) key |= b;
+  const SignedPlan message{trailer.key_id, kSignatureDomain,
+                           std::as_bytes(std::span(&trailer, 1)).first(offsetof(PlanTrailer, sha256)), trailer.sha256,
+                           trailer.signature};
+  if (key == 0 || !options.verify.accept(options.verify.context, message)) {
+    return {StatusCode::kSignatureMismatch, Site::kPlanSignature};
+  }
+  return {};
+}
+
 }  // namespace
 
 Status Plan::Open(std::span<const std::byte> bytes, const PlanOptions& options) {
@@ -58,11 +77,7 @@ Status Plan::Open(std::span<const std::byte> bytes, const PlanOptions& options) 
       trailer.metadata_bytes < 8) {
     return {StatusCode::kMalformedPlan, Site::kPlanTrailer};
   }
-  if (options.check_hash) {
-    uint8_t digest[32];
-    Sha256(bytes.first(static_cast<size_t>(body)), digest);
-    if (std::memcmp(digest, trailer.sha256, sizeof(digest)) != 0) return {StatusCode::kHashMismatch, Site::kPlanHash};
-  }
+  TAKT_TRY(CheckTrailer(bytes.first(static_cast<size_t>(body)), trailer, options));
   const uint64_t tables = 64 + 4 * uint64_t{options.limits.steps} + 4 * uint64_t{options.limits.tensors};
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), trailer.metadata_bytes, 8,
                                  static_cast<flatbuffers::uoffset_t>(tables < 1000000 ? tables : 1000000));
@@ -79,23 +94,69 @@ Status Plan::Open(std::span<const std::byte> bytes, const PlanOptions& options) 
   return {};
 }
 
-uint16_t Plan::major() const { return root_->major(); }
-uint16_t Plan::minor() const { return root_->minor(); }
-uint32_t Plan::step_count() const { return Count(root_->steps()); }
-uint32_t Plan::tensor_count() const { return Count(root_->tensors()); }
-uint32_t Plan::arena_tensor_count() const { return Count(root_->lives()); }
-uint32_t Plan::arena_count() const { return Count(root_->arenas()); }
-uint32_t Plan::constant_count() const { return Count(root_->constants()); }
-uint32_t Plan::input_count() const { return Count(root_->inputs()); }
-uint32_t Plan::output_count() const { return Count(root_->outputs()); }
-uint32_t Plan::state_count() const { return Count(root_->states()); }
-uint32_t Plan::job_count() const { return Count(root_->jobs()); }
+uint16_t Plan::major() const {
+  return root_->major();
+}
+uint16_t Plan::minor() const {
+  return root_->minor();
+}
+uint32_t Plan::step_count() const {
+  return Count(root_->steps());
+}
+uint32_t Plan::tensor_count() const {
+  return Count(root_->tensors());
+}
+uint32_t Plan::arena_tensor_count() const {
+  return Count(root_->lives());
+}
+uint32_t Plan::arena_count() const {
+  return Count(root_->arenas());
+}
+uint32_t Plan::constant_count() const {
+  return Count(root_->constants());
+}
+uint32_t Plan::input_count() const {
+  return Count(root_->inputs());
+}
+uint32_t Plan::output_count() const {
+  return Count(root_->outputs());
+}
+uint32_t Plan::state_count() const {
+  return Count(root_->states());
+}
+uint32_t Plan::job_count() const {
+  return Count(root_->jobs());
+}
+
+uint32_t Plan::commit_step() const {
+  uint32_t at = step_count();
+  for (bool commits = true; commits; at -= commits) {
+    commits = false;
+    if (at == 0) break;
+    const StepView s = step(at - 1);
+    for (uint32_t i = 0; s.op == Op::kCopy && i < state_count(); ++i) {
+      commits = commits || (s.outputs[0] == state(i).tensor && s.inputs[0] == state(i).shadow);
+    }
+  }
+  return at;
+}
+
+static_assert(sizeof(schema::SubmitParams) == sizeof(schema::WaitParams));
+uint16_t StepView::device() const {
+  return static_cast<const schema::SubmitParams*>(params)->device();
+}
+uint16_t StepView::job() const {
+  return static_cast<const schema::SubmitParams*>(params)->job();
+}
 
 StepView Plan::step(uint32_t i) const {
   const schema::Step* s = root_->steps()->Get(i);
   const uint16_t* first = View(root_->operands()).data() + s->first_operand();
-  return {static_cast<Op>(s->params_type()), static_cast<Numerics>(s->numerics()), s->params(),
-          {first, s->inputs()}, {first + s->inputs(), s->outputs()},
+  return {static_cast<Op>(s->params_type()),
+          static_cast<Numerics>(s->numerics()),
+          s->params(),
+          {first, s->inputs()},
+          {first + s->inputs(), s->outputs()},
           s->scratch() != 0 ? first[s->inputs() + s->outputs()] : kNoTensor};
 }
 
@@ -105,8 +166,11 @@ TensorView Plan::tensor(uint32_t i) const {
   const bool constant = t->base() >= arenas;
   return {View(root_->dims()).data() + t->dims(),
           t->strides() == kDense ? nullptr : View(root_->strides()).data() + t->strides(),
-          t->offset(), static_cast<uint16_t>(constant ? t->base() - arenas : t->base()),
-          static_cast<DataType>(t->type()), t->rank(), constant};
+          t->offset(),
+          static_cast<uint16_t>(constant ? t->base() - arenas : t->base()),
+          static_cast<DataType>(t->type()),
+          t->rank(),
+          constant};
 }
 
 uint32_t Plan::tensor_bytes(uint32_t i) const {
@@ -142,8 +206,12 @@ LiveView Plan::live(uint32_t i) const {
   return {l->first(), l->last(), l->root()};
 }
 
-BindingView Plan::input(uint32_t i) const { return View(root_->inputs()->Get(i)); }
-BindingView Plan::output(uint32_t i) const { return View(root_->outputs()->Get(i)); }
+BindingView Plan::input(uint32_t i) const {
+  return View(root_->inputs()->Get(i));
+}
+BindingView Plan::output(uint32_t i) const {
+  return View(root_->outputs()->Get(i));
+}
 
 StateView Plan::state(uint32_t i) const {
   const schema::State* s = root_->states()->Get(i);
@@ -160,33 +228,57 @@ JobRangeView Plan::job_range(uint32_t job, uint32_t i) const {
   return {r->offset(), r->bytes(), r->base(), r->write()};
 }
 
-std::optional<uint32_t> Plan::FindInput(std::string_view name) const { return Find(root_->inputs(), name); }
-std::optional<uint32_t> Plan::FindOutput(std::string_view name) const { return Find(root_->outputs(), name); }
-std::span<const uint64_t> Plan::costs() const { return View(root_->costs()); }
+std::optional<uint32_t> Plan::FindInput(std::string_view name) const {
+  return Find(root_->inputs(), name);
+}
+std::optional<uint32_t> Plan::FindOutput(std::string_view name) const {
+  return Find(root_->outputs(), name);
+}
+std::span<const uint64_t> Plan::costs() const {
+  return View(root_->costs());
+}
 
 Limits Plan::limits() const {
   const schema::Limits* l = root_->limits();
   return l != nullptr ? Limits{l->work(), l->tensors(), l->steps()} : Limits{0, 0, 0};
 }
 
-bool Plan::weights_reach_minimum() const { return root_->weights_reach_minimum(); }
-std::string_view Plan::producer() const { return View(root_->producer()); }
-std::span<const uint8_t> Plan::source_sha256() const { return View(root_->source_sha256()); }
+bool Plan::weights_reach_minimum() const {
+  return root_->weights_reach_minimum();
+}
+std::string_view Plan::producer() const {
+  return View(root_->producer());
+}
+std::span<const uint8_t> Plan::source_sha256() const {
+  return View(root_->source_sha256());
+}
 
-std::string_view Plan::target_name() const { return root_->target() ? View(root_->target()->name()) : std::string_view(); }
-uint64_t Plan::clock_hz() const { return root_->target() ? root_->target()->clock_hz() : 0; }
+std::string_view Plan::target_name() const {
+  return root_->target() ? View(root_->target()->name()) : std::string_view();
+}
+uint64_t Plan::clock_hz() const {
+  return root_->target() ? root_->target()->clock_hz() : 0;
+}
 std::span<const uint8_t> Plan::machine() const {
   return root_->target() ? View(root_->target()->machine()) : std::span<const uint8_t>();
 }
-uint32_t Plan::memory_count() const { return root_->target() ? Count(root_->target()->memories()) : 0; }
+uint32_t Plan::memory_count() const {
+  return root_->target() ? Count(root_->target()->memories()) : 0;
+}
 MemoryView Plan::memory(uint32_t i) const {
   const schema::Memory* m = root_->target()->memories()->Get(i);
   return {View(m->name()), m->bytes()};
 }
-uint32_t Plan::device_count() const { return root_->target() ? Count(root_->target()->devices()) : 0; }
-std::string_view Plan::device_name(uint32_t i) const { return View(root_->target()->devices()->Get(i)); }
+uint32_t Plan::device_count() const {
+  return root_->target() ? Count(root_->target()->devices()) : 0;
+}
+std::string_view Plan::device_name(uint32_t i) const {
+  return View(root_->target()->devices()->Get(i));
+}
 
-bool Plan::has_debug() const { return root_->debug() != nullptr; }
+bool Plan::has_debug() const {
+  return root_->debug() != nullptr;
+}
 StepOriginView Plan::step_origin(uint32_t step) const {
   if (!has_debug() || step >= Count(root_->debug()->steps())) return {};
   const schema::StepOrigin* o = root_->debug()->steps()->Get(step);

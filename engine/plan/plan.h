@@ -21,6 +21,7 @@ enum class Numerics : uint8_t;
 enum class Layout : uint8_t;
 
 inline constexpr int kMaxArenas = 8;
+inline constexpr int kMaxDevices = 8;
 
 /// What an application accepts of a plan. `work` counts inner iterations of one invocation.
 struct Limits {
@@ -29,11 +30,28 @@ struct Limits {
   uint32_t steps = 16384;
 };
 
+/// What a signature is over, and the signature. The signed message is `domain`, `header` and `sha256`, one after the
+/// other.
+struct SignedPlan {
+  std::span<const uint8_t, 8> key_id;   ///< Which public key; never all zeros.
+  std::string_view domain;              ///< kSignatureDomain.
+  std::span<const std::byte> header;    ///< The trailer up to its hash: magic, lengths.
+  std::span<const uint8_t, 32> sha256;  ///< Of all bytes before the trailer, compared with them already.
+  std::span<const uint8_t, 64> signature;
+};
+/// `accept` returns whether the signature is right and the key trusted. The caller owns `context`.
+struct Verifier {
+  bool (*accept)(void* context, const SignedPlan& plan) = nullptr;
+  void* context = nullptr;
+};
+
 struct PlanOptions {
-  /// Compare the file with the trailer's SHA-256 (about 40 instructions a byte). Safety does not depend on it.
+  /// Compare the file with the trailer's SHA-256. Safety does not depend on it.
   bool check_hash = true;
   /// Compare each constant with its CRC-32.
   bool check_constants_crc = false;
+  /// Set: refuse a plan that is not signed or that this function does not accept; implies check_hash.
+  Verifier verify;
   Limits limits;
 };
 
@@ -65,6 +83,8 @@ struct TensorView {
   bool constant;
 };
 
+inline constexpr uint16_t kNoTensor = 0xFFFF;
+
 /// Operands are indices of tensors.
 struct StepView {
   Op op;
@@ -73,8 +93,14 @@ struct StepView {
   std::span<const uint16_t> inputs;
   std::span<const uint16_t> outputs;
   uint16_t scratch;  ///< kNoTensor: none.
+
+  /// Inputs, then outputs, then the scratch if any.
+  std::span<const uint16_t> operands() const {
+    return {inputs.data(), inputs.size() + outputs.size() + (scratch != kNoTensor)};
+  }
+  uint16_t device() const;  ///< Of a Submit or Wait.
+  uint16_t job() const;     ///< Of a Submit or Wait.
 };
-inline constexpr uint16_t kNoTensor = 0xFFFF;
 
 struct LiveView {
   uint16_t first, last;  ///< Steps, inclusive.
@@ -146,6 +172,8 @@ class Plan {
   uint32_t output_count() const;
   uint32_t state_count() const;
   uint32_t job_count() const;
+  /// First of the last steps, which copy shadows to their states; step_count() if there is none.
+  uint32_t commit_step() const;
 
   StepView step(uint32_t i) const;
   TensorView tensor(uint32_t i) const;

@@ -4,44 +4,15 @@
 
 #include "engine/base/crc32.h"
 #include "engine/core/kernel.h"
+#include "engine/hal/job.h"
+#include "engine/plan/plan_rules.h"
 #include "engine/plan/trailer.h"
-#include "schema/plan_generated.h"
 
 namespace takt {
-namespace {
-
-constexpr Status Bad(Site site, uint32_t detail = 0) { return {StatusCode::kMalformedPlan, site, detail}; }
-
-struct Rules {
-  const Plan& plan;
-  const schema::Plan& root;
-  uint32_t steps, tensors, arena_tensors, arenas;
-
-  Status Vectors() const;
-  Status LimitsHold(const Limits& accepted) const;
-  Status Arenas() const;
-  Status Constants(bool crc) const;
-  Status TensorShape(uint32_t i) const;
-  Status TensorBounds(uint32_t i) const;
-  Status TensorOrder(uint32_t i) const;
-  Status StepTag(uint32_t i) const;
-  Status StepArity(uint32_t i) const;
-  Status StepOperands(uint32_t i) const;
-  Status StepInPlace(uint32_t i) const;
-  Status Overlap() const;
-  Status Binding(const BindingView& b, uint32_t i, bool output) const;
-  Status States() const;
-  Status Job(uint32_t i) const;
-  Status JobStep(uint32_t i) const;
-  Status Control() const;
-  Status Names() const;
-
-  bool Dense(uint32_t t) const { return t < arena_tensors && plan.tensor(t).strides == nullptr; }
-  bool Overlaps(uint32_t a, uint32_t b) const;
-};
 
 /// Vectors that are read without a test for null, and those whose lengths follow from another.
 Status Rules::Vectors() const {
+  if (plan.device_count() > kMaxDevices) return Bad(Site::kPlanVectors, 4);
   if (root.arenas() == nullptr || arenas > kMaxArenas) return Bad(Site::kPlanVectors, 5);
   if (root.dims() == nullptr && tensors != 0) return Bad(Site::kPlanVectors, 7);
   if (tensors == 0 || tensors >= kNoTensor) return Bad(Site::kPlanVectors, 9);
@@ -49,6 +20,7 @@ Status Rules::Vectors() const {
   if (root.operands() == nullptr) return Bad(Site::kPlanVectors, 11);
   if (steps == 0 || steps >= Status::kNoStep) return Bad(Site::kPlanVectors, 12);
   if (plan.job_count() > 0xFFFF) return Bad(Site::kPlanVectors, 13);
+  if (plan.state_count() > kMaxLive) return Bad(Site::kPlanVectors, 14);
   if (const auto* c = root.costs(); c != nullptr) {
     const bool aligned = reinterpret_cast<uintptr_t>(c->Data()) % alignof(uint64_t) == 0;
     if (!aligned || (c->size() != 0 && c->size() != steps)) return Bad(Site::kPlanVectors, 17);
@@ -68,7 +40,8 @@ Status Rules::LimitsHold(const Limits& accepted) const {
 Status Rules::Arenas() const {
   for (uint32_t i = 0; i < arenas; ++i) {
     const ArenaView a = plan.arena(i);
-    if (a.kind > ArenaKind::kDevice || !std::has_single_bit(a.alignment) || a.alignment > 64) return Bad(Site::kPlanArena, i);
+    if (a.kind > ArenaKind::kDevice || !std::has_single_bit(a.alignment) || a.alignment > 64)
+      return Bad(Site::kPlanArena, i);
   }
   return {};
 }
@@ -130,22 +103,29 @@ Status Rules::TensorOrder(uint32_t i) const {
   if (constant != (i >= arena_tensors)) return Bad(Site::kPlanTensorOrder, i);
   if (constant) return {};
   const LiveView live = plan.live(i);
-  if (live.first > live.last || live.last >= steps || live.root >= arena_tensors ||
+  if (live.first > live.last || live.last >= steps || live.root > i || plan.live(live.root).root != live.root ||
       (i != 0 && plan.live(i - 1).first > live.first)) {
     return Bad(Site::kPlanTensorOrder, i);
   }
   return {};
 }
 
-uint32_t ParamsAlignment(Op op) {
+static uint32_t ParamsAlignment(Op op) {
   switch (op) {
-    case Op::kPad: return alignof(schema::PadParams);
-    case Op::kCopy: return alignof(schema::CopyParams);
-    case Op::kTranspose: return alignof(schema::TransposeParams);
-    case Op::kSubmit: return alignof(schema::SubmitParams);
-    case Op::kWait: return alignof(schema::WaitParams);
-    case Op::kSkipIf: return alignof(schema::SkipIfParams);
-    default: return 4;
+    case Op::kPad:
+      return alignof(schema::PadParams);
+    case Op::kCopy:
+      return alignof(schema::CopyParams);
+    case Op::kTranspose:
+      return alignof(schema::TransposeParams);
+    case Op::kSubmit:
+      return alignof(schema::SubmitParams);
+    case Op::kWait:
+      return alignof(schema::WaitParams);
+    case Op::kSkipIf:
+      return alignof(schema::SkipIfParams);
+    default:
+      return 4;
   }
 }
 
@@ -177,23 +157,15 @@ Status Rules::StepOperands(uint32_t i) const {
   const StepView s = plan.step(i);
   const OpInfo* info = FindOpInfo(s.op);
   const bool may_stride = info != nullptr && (info->traits & kStrided) != 0;
-  const uint32_t count = static_cast<uint32_t>(s.inputs.size() + s.outputs.size()) + (s.scratch != kNoTensor);
-  const schema::Step& raw = *root.steps()->Get(i);
-  for (uint32_t k = 0; k < count; ++k) {
-    const uint16_t t = root.operands()->Get(raw.first_operand() + k);
+  const auto operands = s.operands();
+  for (uint32_t k = 0; k < operands.size(); ++k) {
+    const uint16_t t = operands[k];
     if (t >= tensors || (k >= s.inputs.size() && t >= arena_tensors)) return Bad(Site::kPlanStepOperand, k);
     const bool scratch = k >= s.inputs.size() + s.outputs.size();
     if (plan.tensor(t).strides != nullptr && (!may_stride || scratch)) return Bad(Site::kPlanStepStride, k);
     if (t < arena_tensors && (plan.live(t).first > i || plan.live(t).last < i)) return Bad(Site::kPlanStepLive, t);
   }
   return {};
-}
-
-bool Rules::Overlaps(uint32_t a, uint32_t b) const {
-  const TensorView x = plan.tensor(a);
-  const TensorView y = plan.tensor(b);
-  if (x.constant || y.constant || x.base != y.base) return false;
-  return x.offset < uint64_t{y.offset} + plan.tensor_extent(b) && y.offset < uint64_t{x.offset} + plan.tensor_extent(a);
 }
 
 /// What a step writes overlaps nothing else that it touches, except as its op's row allows.
@@ -203,9 +175,8 @@ Status Rules::StepInPlace(uint32_t i) const {
   if (info == nullptr) return {};
   const uint32_t inputs = static_cast<uint32_t>(s.inputs.size());
   const uint32_t outputs = static_cast<uint32_t>(s.outputs.size());
-  const uint16_t* operand = s.inputs.data();
-  const uint32_t written = inputs + outputs + (s.scratch != kNoTensor);
-  for (uint32_t k = inputs; k < written; ++k) {
+  const auto operand = s.operands();
+  for (uint32_t k = inputs; k < operand.size(); ++k) {
     for (uint32_t j = 0; j < k; ++j) {
       if (!Overlaps(operand[j], operand[k])) continue;
       const bool allowed = j < inputs && k < inputs + outputs &&
@@ -218,46 +189,16 @@ Status Rules::StepInPlace(uint32_t i) const {
   return {};
 }
 
-/// Tensors come by first use, so a sweep that keeps the live ones sees each pair that is live together.
-Status Rules::Overlap() const {
-  uint16_t active[kMaxLive];
-  uint32_t count = 0;
-  for (uint32_t t = 0; t < arena_tensors; ++t) {
-    const LiveView live = plan.live(t);
-    uint32_t kept = 0;
-    for (uint32_t k = 0; k < count; ++k) {
-      const LiveView other = plan.live(active[k]);
-      if (other.last < live.first) continue;
-      if (other.root != live.root && Overlaps(active[k], t)) return Bad(Site::kPlanOverlap, t);
-      active[kept++] = active[k];
-    }
-    if (kept == kMaxLive) return Bad(Site::kPlanTooManyLive, t);
-    active[kept++] = static_cast<uint16_t>(t);
-    count = kept;
-  }
-  return {};
-}
-
 Status Rules::Binding(const BindingView& b, uint32_t i, bool output) const {
   if (!Dense(b.tensor)) return Bad(Site::kPlanBinding, i);
   const LiveView live = plan.live(b.tensor);
   return (output ? live.last + 1u == steps : live.first == 0) ? Status() : Bad(Site::kPlanBinding, i);
 }
 
-Status Rules::States() const {
-  for (uint32_t i = 0; i < plan.state_count(); ++i) {
-    const StateView s = plan.state(i);
-    if (!Dense(s.tensor) || (s.shadow != kNoTensor &&
-                             (!Dense(s.shadow) || plan.tensor_bytes(s.shadow) != plan.tensor_bytes(s.tensor)))) {
-      return Bad(Site::kPlanState, i);
-    }
-  }
-  return {};
-}
-
 Status Rules::Job(uint32_t i) const {
   const JobView job = plan.job(i);
-  if (job.device >= plan.device_count() || job.stream >= plan.constant_count() || job.bases.size() > kMaxJobBasesInPlan) {
+  if (job.device >= plan.device_count() || job.stream >= plan.constant_count() || job.bases.size() > kMaxJobBases ||
+      job.range_count > kMaxJobRanges) {
     return Bad(Site::kPlanJob, i);
   }
   for (const uint16_t t : job.bases) {
@@ -276,31 +217,10 @@ Status Rules::Job(uint32_t i) const {
 Status Rules::JobStep(uint32_t i) const {
   const StepView s = plan.step(i);
   if (s.op != Op::kSubmit && s.op != Op::kWait) return {};
-  static_assert(sizeof(schema::SubmitParams) == sizeof(schema::WaitParams));
-  const auto* p = static_cast<const schema::SubmitParams*>(s.params);
-  if (p->job() >= plan.job_count() || p->device() != plan.job(p->job()).device) return Bad(Site::kPlanJob, p->job());
-  for (const uint16_t t : plan.job(p->job()).bases) {
+  const uint16_t job = s.job();
+  if (job >= plan.job_count() || s.device() != plan.job(job).device) return Bad(Site::kPlanJob, job);
+  for (const uint16_t t : plan.job(job).bases) {
     if (t < arena_tensors && (plan.live(t).first > i || plan.live(t).last < i)) return Bad(Site::kPlanStepLive, t);
-  }
-  return {};
-}
-
-Status Rules::Control() const {
-  uint32_t ends[kMaxControlDepth];
-  int depth = 0;
-  for (uint32_t i = 0; i < steps; ++i) {
-    while (depth > 0 && ends[depth - 1] <= i) --depth;
-    const StepView s = plan.step(i);
-    if (s.op != Op::kSkipIf && s.op != Op::kLoop) continue;
-    const uint32_t length = s.op == Op::kLoop ? static_cast<const schema::LoopParams*>(s.params)->body()
-                                              : static_cast<const schema::SkipIfParams*>(s.params)->count();
-    const uint32_t end = i + 1 + length;
-    const TensorView condition = plan.tensor(s.inputs[0]);
-    if (length == 0 || depth == kMaxControlDepth || end > (depth > 0 ? ends[depth - 1] : steps) ||
-        condition.type != DataType::kBool || plan.tensor_bytes(s.inputs[0]) != 1) {
-      return Bad(Site::kPlanControl).AtStep(static_cast<uint16_t>(i));
-    }
-    ends[depth++] = end;
   }
   return {};
 }
@@ -313,11 +233,10 @@ Status Rules::Names() const {
   return {};
 }
 
-}  // namespace
-
 Status PlanValidator::Run(const Plan& plan, const PlanOptions& options) {
   if (plan.major() != kPlanMajor) return {StatusCode::kUnsupportedVersion, Site::kPlanVersion, plan.major()};
-  const Rules rules{plan, *plan.root_, plan.step_count(), plan.tensor_count(), plan.arena_tensor_count(), plan.arena_count()};
+  const Rules rules{
+      plan, *plan.root_, plan.step_count(), plan.tensor_count(), plan.arena_tensor_count(), plan.arena_count()};
   TAKT_TRY(rules.Vectors());
   TAKT_TRY(rules.LimitsHold(options.limits));
   TAKT_TRY(rules.Arenas());
@@ -337,6 +256,7 @@ Status PlanValidator::Run(const Plan& plan, const PlanOptions& options) {
     TAKT_TRY(rules.JobStep(i).AtStep(at));
   }
   TAKT_TRY(rules.Control());
+  TAKT_TRY(rules.Flights());
   TAKT_TRY(rules.Overlap());
   for (uint32_t i = 0; i < plan.input_count(); ++i) TAKT_TRY(rules.Binding(plan.input(i), i, false));
   for (uint32_t i = 0; i < plan.output_count(); ++i) TAKT_TRY(rules.Binding(plan.output(i), i, true));

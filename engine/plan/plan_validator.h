@@ -7,10 +7,10 @@
 
 namespace takt {
 
-/// Largest number of arena tensors that may be live at one step, and of open scopes (Loop, SkipIf).
+/// Largest number of arena tensors that may be live at one step, of open scopes (Loop, SkipIf), and of ranges of a job.
 inline constexpr int kMaxLive = 256;
 inline constexpr int kMaxControlDepth = 4;
-inline constexpr int kMaxJobBasesInPlan = 16;
+inline constexpr int kMaxJobRanges = 64;
 
 class PlanValidator {
  public:

@@ -15,6 +15,9 @@ inline constexpr char kTrailerMagic[8] = {'T', 'A', 'K', 'T', 'P', 'L', 'A', 'N'
 inline constexpr uint16_t kPlanMajor = 1;
 inline constexpr uint16_t kPlanMinor = 0;
 
+/// Signatures are over this, the trailer up to its hash, and the hash.
+inline constexpr char kSignatureDomain[] = "takt plan v1";
+
 struct PlanTrailer {
   char magic[8];
   uint32_t metadata_bytes;  ///< Of the FlatBuffer, without the padding.

@@ -9,7 +9,9 @@
 namespace takt {
 namespace {
 
-Status FailsAt(uint16_t step) { return Status(StatusCode::kArenaTooSmall, Site::kOpOperands, 16000).AtStep(step); }
+Status FailsAt(uint16_t step) {
+  return Status(StatusCode::kArenaTooSmall, Site::kOpOperands, 16000).AtStep(step);
+}
 
 Status Tries(uint16_t step, bool& reached) {
   TAKT_TRY(FailsAt(step));

@@ -75,8 +75,9 @@ struct Float32 {
 constexpr int32_t Centered(int8_t v, int32_t zero_point) { return v - zero_point; }
 constexpr float Centered(float v, int32_t) { return v; }
 
-/// acc + sum of (x - xz) * (w - wz).
-inline uint32_t Dot(uint32_t acc, const int8_t* x, const int8_t* w, int32_t n, int32_t xz, int32_t wz) {
+/// acc + sum of (x - xz) * (w - wz). Not inlined: in its callers' loops a small core would run out of registers.
+[[gnu::noinline]] inline uint32_t Dot(uint32_t acc, const int8_t* x, const int8_t* w, int32_t n, int32_t xz, int32_t wz) {
+#pragma GCC unroll 4
   for (int32_t i = 0; i < n; ++i) acc += static_cast<uint32_t>((x[i] - xz) * (w[i] - wz));
   return acc;
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """Fails if a source file has more lines than DESIGN's budget: .cc 400, .h 250, tests 600. file_budgets.py ROOT"""
-import pathlib
-import sys
+import tree
 
 # path -> (lines, reason)
 EXCEPTIONS = {}
@@ -16,21 +15,9 @@ def budget(path):
 
 
 def check(root):
-    root = pathlib.Path(root)
-    found = []
-    count = 0
-    for top in ("schema", "engine", "ports", "converter", "samples", "tests"):
-        for file in sorted((root / top).rglob("*")):
-            if file.suffix in (".h", ".cc", ".c", ".py"):
-                count += 1
-                path = file.relative_to(root).as_posix()
-                lines = len(file.read_text().splitlines())
-                if lines > budget(path):
-                    found.append(f"{path}: {lines} lines, budget {budget(path)}")
-    return found, count
+    files = [(path, len(text.splitlines())) for path, text in tree.sources(root, (".h", ".cc", ".c", ".py"))]
+    return [f"{path}: {lines} lines, budget {budget(path)}" for path, lines in files if lines > budget(path)], len(files)
 
 
 if __name__ == "__main__":
-    found, count = check(sys.argv[1])
-    print(*found, f"{count} files, {len(found)} over budget", sep="\n")
-    sys.exit(1 if found or count == 0 else 0)
+    tree.main(check)

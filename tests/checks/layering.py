@@ -3,9 +3,9 @@
 
 LAYERS: folder -> prefixes it may include, beside itself. The longest matching folder counts.
 """
-import pathlib
 import re
-import sys
+
+import tree
 
 ENGINE = "engine/"
 LAYERS = {
@@ -74,18 +74,9 @@ def violations(path, text):
 
 
 def check(root):
-    root = pathlib.Path(root)
-    found = []
-    count = 0
-    for top in ("schema", "engine", "ports", "converter", "samples", "tests"):
-        for file in sorted((root / top).rglob("*")):
-            if file.suffix in (".h", ".cc", ".c", ".inc"):
-                count += 1
-                found += violations(file.relative_to(root).as_posix(), file.read_text())
-    return found, count
+    files = list(tree.sources(root, (".h", ".cc", ".c", ".inc")))
+    return [violation for path, text in files for violation in violations(path, text)], len(files)
 
 
 if __name__ == "__main__":
-    found, count = check(sys.argv[1])
-    print(*found, f"{count} files, {len(found)} violations", sep="\n")
-    sys.exit(1 if found or count == 0 else 0)
+    tree.main(check)

@@ -22,7 +22,7 @@ struct ConvertOptions {
   bool keep_tensors = false;       ///< No pass that eliminates a tensor: each source tensor can be compared.
   bool debug = false;              ///< Adds the debug table: source of every step and tensor.
   /// Called after each stage with its name and the graph as it stands.
-  std::function<void(const std::string& stage, const ir::Graph& graph)> on_stage;
+  std::function<void(const std::string& stage, const ir::Graph& graph)> on_stage{};
 };
 
 /// What a conversion made. `plan` is empty if `diagnostics` has errors.

@@ -1,0 +1,263 @@
+#include "converter/npu/machine_json.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+namespace takt::npu {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kBufferKeys[kBuffers] = {"feature",   "weight", "accumulator", "output",
+                                               "parameter", "skip",   "feature_a",   "weight_b"};
+const std::map<std::string, ArrayKind> kArrayKinds = {{"ublock", ArrayKind::kUblock},
+                                                      {"cube", ArrayKind::kCube},
+                                                      {"systolic_os", ArrayKind::kOutputStationary},
+                                                      {"systolic_ws", ArrayKind::kWeightStationary},
+                                                      {"systolic_is", ArrayKind::kInputStationary}};
+const std::map<std::string, Pipe> kPipeKeys = {
+    {"load", Pipe::kLoad}, {"operand", Pipe::kOperand}, {"mac", Pipe::kMac}, {"vector", Pipe::kVector}};
+
+/// One object of the description: reads keys, remembers which, and reports the rest.
+class Section {
+ public:
+  Section(const Json& json, std::string path, const std::string& origin, Diagnostics& diagnostics)
+      : json_(json), path_(std::move(path)), origin_(origin), diagnostics_(diagnostics) {
+    if (!json_.is_object()) Error("", "must be an object");
+  }
+  ~Section() {
+    if (!json_.is_object()) return;
+    for (const auto& [key, value] : json_.items()) {
+      if (!read_.count(key)) Error(key, "is not a key of this section; it has: " + absl::StrJoin(read_, ", "));
+    }
+  }
+  Section(const Section&) = delete;
+
+  void Error(const std::string& key, const std::string& text) {
+    const std::string at = path_.empty() ? key : key.empty() ? path_ : path_ + "." + key;
+    diagnostics_.Error({origin_, -1, "", at}, text);
+  }
+  const Json* Find(const std::string& key, bool required) {
+    read_.insert(key);
+    const auto at = json_.is_object() ? json_.find(key) : json_.end();
+    if (json_.is_object() && at != json_.end()) return &*at;
+    if (required) Error(key, "is missing; add it");
+    return nullptr;
+  }
+  template <typename T>
+  void Integer(const std::string& key, T& value, bool required = true) {
+    const Json* json = Find(key, required);
+    if (json == nullptr) return;
+    const bool fits = json->is_number_unsigned() && json->get<uint64_t>() <= std::numeric_limits<T>::max();
+    if (!fits)
+      return Error(key, absl::StrCat("must be an integer from 0 to ", uint64_t{std::numeric_limits<T>::max()}));
+    value = static_cast<T>(json->get<uint64_t>());
+  }
+  /// An integer, or "num/den".
+  void Rational(const std::string& key, Ratio& value, bool required = true) {
+    const Json* json = Find(key, required);
+    if (json == nullptr) return;
+    const std::string text = json->is_string() ? json->get<std::string>() : json->dump();
+    const std::vector<std::string> parts = absl::StrSplit(text, '/');
+    Ratio ratio;
+    const bool ok = !parts.empty() && parts.size() <= 2 && absl::SimpleAtoi(parts[0], &ratio.num) &&
+                    (parts.size() == 1 || (absl::SimpleAtoi(parts[1], &ratio.den) && ratio.den != 0));
+    if (!ok) return Error(key, "must be an integer or a rational \"num/den\"; floating point is not exact");
+    value = ratio;
+  }
+  std::string Text(const std::string& key) {
+    const Json* json = Find(key, true);
+    if (json == nullptr) return "";
+    if (json->is_string()) return json->get<std::string>();
+    Error(key, "must be a string");
+    return "";
+  }
+  template <typename T>
+  void Choice(const std::string& key, const std::map<std::string, T>& choices, T& value) {
+    const std::string text = Text(key);
+    if (const auto at = choices.find(text); at != choices.end()) {
+      value = at->second;
+    } else if (!text.empty()) {
+      std::vector<std::string> names;
+      for (const auto& [name, unused] : choices) names.push_back(name);
+      Error(key, "'" + text + "' is unknown; choose one of: " + absl::StrJoin(names, ", "));
+    }
+  }
+  void Name(const std::string& key, std::span<char> name) {
+    const std::string text = Text(key);
+    if (text.empty() || text.size() >= name.size())
+      return Error(key, absl::StrCat("must have 1 to ", name.size() - 1, " bytes"));
+    std::memcpy(name.data(), text.data(), text.size());
+  }
+
+ private:
+  const Json& json_;
+  std::string path_;
+  const std::string& origin_;
+  Diagnostics& diagnostics_;
+  std::set<std::string> read_;
+};
+
+class Parser {
+ public:
+  Parser(const std::string& origin, Diagnostics& diagnostics) : origin_(origin), diagnostics_(diagnostics) {}
+
+  MachineDescription Parse(const Json& json) {
+    Section root(json, "", origin_, diagnostics_);
+    Machine& m = made_.table;
+    root.Name("name", m.name);
+    root.Integer("clock_hz", m.clock_hz);
+    root.Integer("tick_shift", m.tick_shift);
+    root.Integer("issue_cycles", m.issue_cycles);
+    root.Integer("job_cycles", m.job_cycles);
+    root.Choice("feature_pipe", kPipeKeys, m.feature_pipe);
+    root.Choice("pool_pipe", kPipeKeys, m.pool_pipe);
+    Memories(root);
+    In(root, "buffers", [&](Section& s) {
+      for (int b = 0; b < kBuffers; ++b)
+        s.Integer(kBufferKeys[b], m.buffer_bytes[b], b <= static_cast<int>(Buffer::kSkip));
+    });
+    In(root, "routes", [&](Section& s) {
+      for (const Pipe pipe : {Pipe::kLoad, Pipe::kOperand, Pipe::kStore})
+        s.Rational(PipeName(pipe), m.port[static_cast<int>(pipe)]);
+    });
+    In(root, "array", [&](Section& s) { ParseArray(s); });
+    In(root, "vector", [&](Section& s) {
+      s.Rational("requantize", m.vector[static_cast<int>(VectorFunction::kRequantize)]);
+      s.Rational("add", m.vector[static_cast<int>(VectorFunction::kAdd)]);
+      s.Rational("pool", m.vector[static_cast<int>(VectorFunction::kPool)]);
+    });
+    In(root, "host", [&](Section& s) {
+      s.Rational("cycles_per_mac", m.host.cycles_per_mac);
+      s.Rational("cycles_per_element", m.host.cycles_per_element);
+      s.Integer("cycles_per_step", m.host.cycles_per_step);
+    });
+    Provenance(root);
+    return std::move(made_);
+  }
+
+ private:
+  template <typename F>
+  void In(Section& root, const std::string& key, F read) {
+    const Json* json = root.Find(key, true);
+    if (json == nullptr) return;
+    Section section(*json, key, origin_, diagnostics_);
+    read(section);
+  }
+
+  void ParseArray(Section& s) {
+    Array& a = made_.table.array;
+    s.Choice("kind", kArrayKinds, a.kind);
+    s.Integer("width", a.width);
+    s.Integer("height", a.height);
+    s.Integer("depth", a.depth);
+    s.Integer("reduction", a.reduction);
+    s.Integer("cores", a.cores);
+    s.Integer("fill", a.fill);
+    s.Integer("femtojoule_per_mac", a.femtojoule_per_mac, false);
+  }
+
+  void Memories(Section& root) {
+    Machine& m = made_.table;
+    std::map<std::string, uint8_t> names;
+    const Json* list = root.Find("memories", true);
+    if (list == nullptr) return;
+    if (!list->is_array() || list->empty() || list->size() > kMaxMemories) {
+      return root.Error("memories", absl::StrCat("must be a list of 1 to ", kMaxMemories, " memories"));
+    }
+    for (const Json& json : *list) {
+      Memory& memory = m.memories[m.memory_count];
+      Section s(json, absl::StrCat("memories[", m.memory_count, "]"), origin_, diagnostics_);
+      s.Name("name", memory.name);
+      s.Integer("bytes", memory.bytes);
+      s.Rational("bytes_per_cycle", memory.bytes_per_cycle);
+      s.Integer("read_latency", memory.read_latency);
+      s.Integer("write_latency", memory.write_latency);
+      s.Integer("burst_bytes", memory.burst_bytes);
+      s.Integer("outstanding", memory.outstanding);
+      s.Integer("femtojoule_per_byte", memory.femtojoule_per_byte, false);
+      if (!names.emplace(memory.name, m.memory_count).second) s.Error("name", "is taken by another memory");
+      ++m.memory_count;
+    }
+    root.Choice("features", names, m.feature_memory);
+    root.Choice("constants", names, m.constant_memory);
+  }
+
+  /// Figures without a source are not accepted.
+  void Provenance(Section& root) {
+    In(root, "sources", [&](Section& s) {
+      for (const char* key : {"array", "memories", "buffers", "routes", "vector", "host", "issue"}) {
+        if (const std::string text = s.Text(key); !text.empty()) made_.sources.push_back(absl::StrCat(key, ": ", text));
+      }
+    });
+    const Json* list = root.Find("validated_against", true);
+    if (list == nullptr) return;
+    if (!list->is_array()) return root.Error("validated_against", "must be a list of strings, empty if unvalidated");
+    for (const Json& entry : *list) {
+      if (!entry.is_string()) return root.Error("validated_against", "must be a list of strings");
+      made_.validated_against.push_back(entry.get<std::string>());
+    }
+    made_.table.validated = made_.validated();
+  }
+
+  const std::string& origin_;
+  Diagnostics& diagnostics_;
+  MachineDescription made_;
+};
+
+/// The child named by one part of an override's path: a key, or the element of a list whose name it is.
+Json* Child(Json& json, const std::string& part) {
+  if (json.is_object() && json.contains(part)) return &json[part];
+  if (!json.is_array()) return nullptr;
+  for (Json& element : json) {
+    if (element.is_object() && element.value("name", "") == part) return &element;
+  }
+  return nullptr;
+}
+
+void Override(Json& json, const std::string& text, const std::string& origin, Diagnostics& diagnostics) {
+  const std::vector<std::string> sides = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  Json* at = &json;
+  for (const auto part : absl::StrSplit(sides[0], '.')) {
+    at = Child(*at, std::string(part));
+    if (at == nullptr) break;
+  }
+  if (sides.size() != 2 || at == nullptr || at->is_structured()) {
+    return diagnostics.Error({origin, -1, "", sides[0]},
+                             "an override is key=value with a key of the description, such as array.width=4 or "
+                             "memories.sram.read_latency=100");
+  }
+  const Json value = Json::parse(sides[1], nullptr, false);
+  *at = value.is_number() || value.is_boolean() ? value : Json(sides[1]);
+}
+
+}  // namespace
+
+std::optional<MachineDescription> ParseMachine(std::string_view text, const std::string& origin,
+                                               std::span<const std::string> overrides, Diagnostics& diagnostics) {
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) {
+    diagnostics.Error({origin, -1, "", ""}, "is not JSON; see converter/npu/MACHINES.md");
+    return std::nullopt;
+  }
+  Diagnostics found;
+  for (const std::string& entry : overrides) Override(json, entry, origin, found);
+  MachineDescription made = Parser(origin, found).Parse(json);
+  if (found.ok()) {
+    const MachineRule rule = CheckMachine(made.table);
+    if (rule != MachineRule::kOk) found.Error({origin, -1, "", ""}, MachineRuleText(rule));
+  }
+  for (const Diagnostic& d : found.all()) diagnostics.Error(d.where, d.message);
+  if (!found.ok()) return std::nullopt;
+  return made;
+}
+
+}  // namespace takt::npu

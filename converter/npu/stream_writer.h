@@ -1,0 +1,54 @@
+// Writes a stream of NPU commands.
+#ifndef TAKT_CONVERTER_NPU_STREAM_WRITER_H_
+#define TAKT_CONVERTER_NPU_STREAM_WRITER_H_
+
+#include <cstring>
+#include <vector>
+
+#include "ports/npu_emu/model/micro_op.h"
+
+namespace takt::npu {
+
+class StreamWriter {
+ public:
+  /// Appends a command; its fields are the row's struct.
+  template <typename T>
+  void Emit(Pipe pipe, const T& row) {
+    const uint32_t words = FindMicroOp(static_cast<uint8_t>(T::kOp))->words;
+    Append(HeaderWord(T::kOp, pipe, words));
+    const size_t at = bytes_.size();
+    bytes_.resize(at + 4 * size_t{words});
+    if (words != 0) std::memcpy(bytes_.data() + at, &row, 4 * size_t{words});
+  }
+  void EmitSet(Pipe pipe, uint32_t event) { Emit(pipe, Set{.event = event}); }
+  void EmitWait(Pipe pipe, uint32_t event) { Emit(pipe, Wait{.event = event}); }
+
+  /// Which of the machine's memories a base lies in.
+  void SetBaseMemory(uint32_t base, uint8_t memory) { header_.base_memory[base] = memory; }
+  /// Byte of the next command: what a fault or a span names.
+  uint32_t position() const { return static_cast<uint32_t>(bytes_.size()); }
+
+  /// The stream, ended.
+  std::vector<uint8_t> Finish() {
+    Emit(Pipe::kCommand, End{});
+    header_.magic = kStreamMagic;
+    header_.words = static_cast<uint32_t>(bytes_.size() / 4);
+    std::vector<uint8_t> stream(sizeof(header_));
+    std::memcpy(stream.data(), &header_, sizeof(header_));
+    stream.insert(stream.end(), bytes_.begin(), bytes_.end());
+    return stream;
+  }
+
+ private:
+  void Append(uint32_t word) {
+    const auto* raw = reinterpret_cast<const uint8_t*>(&word);
+    bytes_.insert(bytes_.end(), raw, raw + sizeof(word));
+  }
+
+  StreamHeader header_;
+  std::vector<uint8_t> bytes_;
+};
+
+}  // namespace takt::npu
+
+#endif  // TAKT_CONVERTER_NPU_STREAM_WRITER_H_

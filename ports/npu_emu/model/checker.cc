@@ -1,0 +1,275 @@
+#include "ports/npu_emu/model/checker.h"
+
+#include "ports/npu_emu/model/access.h"
+#include "ports/npu_emu/model/cost.h"
+
+namespace takt::npu {
+namespace {
+
+constexpr uint32_t kRecent = 48;  ///< Accesses of a pipe that are remembered one by one.
+constexpr uint32_t kMarkBytes = 16;
+
+/// How many commands of every pipe are known to be done.
+struct Clock {
+  uint32_t done[kPipes] = {};
+
+  void Join(const Clock& other) {
+    for (int p = 0; p < kPipes; ++p) done[p] = other.done[p] > done[p] ? other.done[p] : done[p];
+  }
+};
+
+/// What a pipe has touched: the last accesses exactly, older ones as one interval for each space.
+class History {
+ public:
+  void Add(const Access& access, uint32_t command) {
+    Entry& slot = recent_[next_ % kRecent];
+    if (next_ >= kRecent) Retire(slot);
+    slot = {access, command};
+    ++next_;
+  }
+
+  /// Whether an access that may still be under way, i.e. by a command after `known`, conflicts with `access`.
+  bool Conflicts(const Access& access, uint32_t known) const {
+    const Old& old = old_[access.space];
+    if (old.last > known && Clash(old.access, access)) return true;
+    const uint32_t count = next_ < kRecent ? next_ : kRecent;
+    for (uint32_t i = 1; i <= count; ++i) {
+      const Entry& e = recent_[(next_ - i) % kRecent];
+      if (e.command <= known) return false;  // older ones are known as well
+      if (Clash(e.access, access)) return true;
+    }
+    return false;
+  }
+
+ private:
+  struct Entry {
+    Access access;
+    uint32_t command = 0;
+  };
+  struct Old {
+    Access access;
+    uint32_t last = 0;
+  };
+
+  static bool Clash(const Access& a, const Access& b) {
+    return a.space == b.space && (a.write || b.write) && a.begin < b.end && b.begin < a.end;
+  }
+  void Retire(const Entry& e) {
+    Old& old = old_[e.access.space];
+    if (old.last == 0) {
+      old.access = e.access;
+    } else {
+      old.access.begin = e.access.begin < old.access.begin ? e.access.begin : old.access.begin;
+      old.access.end = e.access.end > old.access.end ? e.access.end : old.access.end;
+      old.access.write = old.access.write || e.access.write;
+    }
+    old.last = e.command;
+  }
+
+  Entry recent_[kRecent];
+  uint32_t next_ = 0;
+  Old old_[kFirstBase + kMaxBases];
+};
+
+struct EventState {
+  Clock clocks[kMaxEventCount];
+  uint32_t first = 0, count = 0;
+};
+
+/// State of one walk; large, so it lives in one object that its owner places.
+class Checker {
+ public:
+  Checker(const Machine& machine, std::span<const BaseLimits> bases, std::span<std::byte> marks)
+      : machine_(machine), bases_(bases), marks_(marks) {}
+
+  Status Check(const Command& command, const Walker& walker);
+  Status AtEnd() const;
+
+ private:
+  Status Range(const Access& a) const;
+  Status Event(const Command& command);
+  uint64_t FirstMark(uint8_t space) const;
+  bool Ready(const Access& a) const;
+  void Mark(const Access& a);
+
+  const Machine& machine_;
+  std::span<const BaseLimits> bases_;
+  std::span<std::byte> marks_;
+  Clock clocks_[kPipes];
+  uint32_t counts_[kPipes] = {};
+  EventState events_[kMaxEvents];
+  History histories_[kPipes];
+};
+
+Status Bad(Site site) {
+  return {StatusCode::kMalformedPlan, site};
+}
+
+Status Checker::Range(const Access& a) const {
+  if (a.space >= kFirstBase) {
+    const size_t base = a.space - kFirstBase;
+    const bool ok = base < bases_.size() && a.end <= bases_[base].bytes && (!a.write || bases_[base].writable);
+    return ok ? Status() : Bad(Site::kNpuRange);
+  }
+  const bool ok = a.space < kBuffers && a.end <= machine_.buffer_bytes[a.space];
+  return ok ? Status() : Bad(Site::kNpuRange);
+}
+
+uint64_t Checker::FirstMark(uint8_t space) const {
+  uint64_t first = 0;
+  for (uint8_t b = 0; b < space; ++b) first += CeilDiv(machine_.buffer_bytes[b], kMarkBytes);
+  return first;
+}
+
+bool Checker::Ready(const Access& a) const {
+  const uint64_t first = FirstMark(a.space);
+  for (uint64_t m = a.begin / kMarkBytes; m <= (a.end - 1) / kMarkBytes; ++m) {
+    const uint64_t bit = first + m;
+    if ((marks_[bit / 8] >> (bit % 8) & std::byte{1}) == std::byte{0}) return false;
+  }
+  return true;
+}
+
+void Checker::Mark(const Access& a) {
+  const uint64_t first = FirstMark(a.space);
+  for (uint64_t m = a.begin / kMarkBytes; m <= (a.end - 1) / kMarkBytes; ++m) {
+    const uint64_t bit = first + m;
+    marks_[bit / 8] |= std::byte{1} << (bit % 8);
+  }
+}
+
+Status Checker::Event(const Command& command) {
+  const auto pipe = static_cast<int>(command.pipe);
+  const uint32_t event = command.as<Set>().event;
+  if (event >= kMaxEvents) return Bad(Site::kNpuCommand);
+  EventState& state = events_[event];
+  if (command.op == MicroOp::kSet) {
+    if (state.count == kMaxEventCount) return Bad(Site::kNpuDeadlock);
+    Clock& clock = state.clocks[(state.first + state.count++) % kMaxEventCount];
+    clock = clocks_[pipe];
+    clock.done[pipe] = counts_[pipe];
+    return {};
+  }
+  if (state.count == 0) return Bad(Site::kNpuDeadlock);
+  clocks_[pipe].Join(state.clocks[state.first]);
+  state.first = (state.first + 1) % kMaxEventCount;
+  --state.count;
+  return {};
+}
+
+Status Checker::Check(const Command& command, const Walker& walker) {
+  if (command.op == MicroOp::kEnd) return {};
+  if (command.op == MicroOp::kSet || command.op == MicroOp::kWait) return Event(command);
+  const auto pipe = static_cast<int>(command.pipe);
+  const uint32_t number = ++counts_[pipe];
+  const AccessList list = AccessesOf(command, walker);
+  for (uint32_t i = 0; i < list.count; ++i) {
+    const Access& a = list.items[i];
+    TAKT_TRY(Range(a));
+    if (a.read && a.space < kFirstBase && !Ready(a)) return Bad(Site::kNpuUnready);
+    for (int other = 1; other < kPipes; ++other) {
+      if (other != pipe && histories_[other].Conflicts(a, clocks_[pipe].done[other])) return Bad(Site::kNpuUnordered);
+    }
+  }
+  for (uint32_t i = 0; i < list.count; ++i) {
+    histories_[pipe].Add(list.items[i], number);
+    if (list.items[i].write && list.items[i].space < kFirstBase) Mark(list.items[i]);
+  }
+  return {};
+}
+
+Status Checker::AtEnd() const {
+  for (uint32_t e = 0; e < kMaxEvents; ++e) {
+    if (events_[e].count != 0) return {StatusCode::kMalformedPlan, Site::kNpuEventLeft, e};
+  }
+  return {};
+}
+
+bool IsInt8(int32_t v) {
+  return v >= -128 && v <= 127;
+}
+
+template <typename T>
+bool ContractionOk(const T& op) {
+  return op.accumulate <= 1 && IsInt8(op.x_zero_point) && IsInt8(op.w_zero_point) &&
+         (T::kOp == MicroOp::kContract || op.channels == op.out_channels);
+}
+
+/// Every window sees at least one cell of the box, and a sum of cells fits 32 bits.
+bool PoolOk(const Pool& op) {
+  const uint64_t y = uint64_t{op.out_height - 1} * op.stride_h, x = uint64_t{op.out_width - 1} * op.stride_w;
+  return op.function <= 1 && op.pad_top < op.kernel_h && op.pad_left < op.kernel_w && op.dilation_h == 1 &&
+         op.dilation_w == 1 && y < uint64_t{op.height} + op.pad_top && x < uint64_t{op.width} + op.pad_left &&
+         uint64_t{op.kernel_h} * op.kernel_w < (1 << 23) && IsInt8(op.low) && IsInt8(op.high);
+}
+
+bool RequantizeOk(const Requantize& op) {
+  return (op.numerics == 1 || op.numerics == 2) && IsInt8(op.zero_point) && IsInt8(op.low) && IsInt8(op.high);
+}
+
+/// As the op's rule in engine/ops: no sum of products leaves 32 bits, no shift is out of range.
+bool AddOk(const Add& op) {
+  constexpr int32_t kMax = 1 << 21;
+  const auto small = [](int32_t m) { return m >= -kMax && m <= kMax; };
+  const auto shift = [](int32_t s) { return s >= -31 && s <= 30; };
+  const bool zero_points = IsInt8(op.a_zero_point) && IsInt8(op.b_zero_point) && IsInt8(op.output_zero_point);
+  if (!zero_points || !IsInt8(op.low) || !IsInt8(op.high) || op.function > 1) return false;
+  if (op.numerics == 1) {
+    return op.output_shift >= 1 && op.output_shift <= 30 && small(op.a_multiplier) && small(op.b_multiplier);
+  }
+  return op.numerics == 2 && shift(op.a_shift) && shift(op.b_shift) && shift(op.output_shift) && op.left_shift >= 0 &&
+         op.left_shift <= 22;
+}
+
+/// Rules on a command's fields that the kinds of its words do not show.
+Status CheckFields(const Command& command) {
+  bool ok = true;
+  switch (command.op) {
+    case MicroOp::kContract:
+      ok = ContractionOk(command.as<Contract>());
+      break;
+    case MicroOp::kDepthwise:
+      ok = ContractionOk(command.as<Depthwise>());
+      break;
+    case MicroOp::kPool:
+      ok = PoolOk(command.as<Pool>());
+      break;
+    case MicroOp::kRequantize:
+      ok = RequantizeOk(command.as<Requantize>());
+      break;
+    case MicroOp::kAdd:
+      ok = AddOk(command.as<Add>());
+      break;
+    default:
+      break;
+  }
+  return ok ? Status() : Bad(Site::kNpuCommand);
+}
+
+}  // namespace
+
+uint32_t MarkBytes(const Machine& machine) {
+  uint64_t marks = 0;
+  for (const uint32_t bytes : machine.buffer_bytes) marks += CeilDiv(bytes, kMarkBytes);
+  return static_cast<uint32_t>(CeilDiv(marks, 8));
+}
+
+Status CheckStream(const Stream& stream, const Machine& machine, std::span<const BaseLimits> bases,
+                   std::span<std::byte> marks, uint64_t max_commands) {
+  if (bases.size() > kMaxBases || marks.size() < MarkBytes(machine)) return Bad(Site::kNpuStream);
+  for (size_t i = 0; i < bases.size(); ++i) {
+    if (stream.header.base_memory[i] >= machine.memory_count) return Bad(Site::kNpuStream);
+  }
+  std::memset(marks.data(), 0, marks.size());
+  Checker checker(machine, bases, marks);
+  Walker walker(stream.commands);
+  const auto at = [&](Status s) { return s.ok() ? s : Status(s.code(), s.site(), walker.position()); };
+  for (Command command;;) {
+    TAKT_TRY(at(walker.NextChecked(command, max_commands)));
+    TAKT_TRY(at(CheckFields(command)));
+    TAKT_TRY(at(checker.Check(command, walker)));
+    if (command.op == MicroOp::kEnd) return checker.AtEnd();
+  }
+}
+
+}  // namespace takt::npu

@@ -1,0 +1,181 @@
+#include "ports/npu_emu/model/cost.h"
+
+namespace takt::npu {
+namespace {
+
+constexpr uint32_t kSubkernel = 8;         // a kernel is walked in parts of at most 8 x 8 taps
+constexpr uint32_t kDepthFirstBlock = 32;  // input channels a pass, depth first
+constexpr uint32_t kTapsAPass = 4;         // taps a pass, part-kernel first and depthwise
+
+/// Calls f(taps) for every subkernel.
+template <typename F>
+void ForEachSubkernel(uint32_t h, uint32_t w, F f) {
+  for (uint32_t y = 0; y < h; y += kSubkernel) {
+    for (uint32_t x = 0; x < w; x += kSubkernel) {
+      const uint32_t rows = h - y < kSubkernel ? h - y : kSubkernel;
+      const uint32_t columns = w - x < kSubkernel ? w - x : kSubkernel;
+      f(uint64_t{rows} * columns);
+    }
+  }
+}
+
+constexpr uint64_t Max(uint64_t a, uint64_t b) {
+  return a > b ? a : b;
+}
+constexpr uint64_t RoundUp(uint64_t n, uint64_t to) {
+  return CeilDiv(n, to) * to;
+}
+
+/// Part-kernel first keeps the array busier when channels are few: utilisation k * C / (round8(C) * round4(k)) against
+/// C / round32(C).
+bool PartKernelFirst(uint64_t taps, uint64_t channels) {
+  if (channels <= 8) return true;
+  return taps * RoundUp(channels, kDepthFirstBlock) > RoundUp(channels, 8) * RoundUp(taps, kTapsAPass);
+}
+
+uint64_t UblockCycles(const Array& a, const Contraction& c) {
+  const uint64_t n_xy = CeilDiv(c.out_width, a.width) * CeilDiv(c.out_height, a.height);
+  const uint64_t n_z = CeilDiv(c.out_channels, uint64_t{a.depth} * a.cores);
+  const uint64_t weights = uint64_t{4} * a.depth;  // 32 * depth / 8 cycles to decode a pass
+  const uint64_t pass = Max(weights, 4 * n_xy);
+  uint64_t cycles = 0;
+  ForEachSubkernel(c.kernel_h, c.kernel_w, [&](uint64_t taps) {
+    if (c.depthwise) {
+      cycles += pass * CeilDiv(taps, kTapsAPass) * n_z;
+    } else if (PartKernelFirst(taps, c.channels)) {
+      cycles += pass * CeilDiv(taps, kTapsAPass) * CeilDiv(c.channels, 8) * n_z;
+    } else {
+      cycles += pass * taps * CeilDiv(c.channels, kDepthFirstBlock) * n_z;
+    }
+  });
+  return cycles + a.fill;
+}
+
+/// Depthwise runs as blocks of N0 channels whose weights form a diagonal.
+uint64_t CubeCycles(const Array& a, const Contraction& c) {
+  const uint64_t taps = uint64_t{c.kernel_h} * c.kernel_w;
+  const uint64_t k = c.depthwise ? taps * a.depth : taps * c.channels;
+  return CeilDiv(c.pixels(), a.width) * CeilDiv(c.out_channels, a.depth) * CeilDiv(k, a.reduction) + a.fill;
+}
+
+/// A depthwise layer is one small product a channel.
+uint64_t SystolicCycles(const Array& a, const Contraction& c) {
+  const uint64_t rows = a.height, columns = a.width, pixels = c.pixels();
+  const uint64_t k = uint64_t{c.kernel_h} * c.kernel_w * (c.depthwise ? 1 : c.channels);
+  const uint64_t m = c.depthwise ? 1 : c.out_channels;
+  uint64_t cycles = 0;
+  switch (a.kind) {
+    case ArrayKind::kOutputStationary:
+      cycles = CeilDiv(pixels, rows) * CeilDiv(m, columns) * (k + rows + columns - 2);
+      break;
+    case ArrayKind::kWeightStationary:
+      cycles = CeilDiv(k, rows) * CeilDiv(m, columns) * (pixels + 2 * rows + columns - 2);
+      break;
+    default:
+      cycles = CeilDiv(k, rows) * CeilDiv(pixels, columns) * (m + 2 * rows + columns - 2);
+      break;
+  }
+  return (cycles - 1) * (c.depthwise ? c.out_channels : 1) + a.fill;
+}
+
+Ticks FromCycles(uint64_t cycles, uint32_t shift) {
+  return ScaleUp(cycles, {1, 1}, shift);
+}
+
+Ticks PoolTicks(const Machine& m, const Pool& op) {
+  const uint64_t taps = uint64_t{op.kernel_h} * op.kernel_w;
+  if (m.pool_pipe == Pipe::kMac && m.array.kind == ArrayKind::kUblock) {
+    const uint64_t n_xy = CeilDiv(op.out_width, m.array.width) * CeilDiv(op.out_height, m.array.height);
+    return FromCycles(Max(4, taps) * n_xy * CeilDiv(op.channels, m.array.depth), m.tick_shift);
+  }
+  const uint64_t elements = uint64_t{op.out_height} * op.out_width * op.channels;
+  return ScaleUp(elements * taps, m.vector[static_cast<int>(VectorFunction::kPool)], m.tick_shift);
+}
+
+}  // namespace
+
+Ticks ScaleUp(uint64_t n, Ratio per, uint32_t shift) {
+  if (n == 0 || per.num == 0) return 0;
+  if (n > (UINT64_MAX - per.den) / per.num >> shift) return kOverflow;
+  return CeilDiv(n * per.num << shift, per.den);
+}
+
+uint64_t ArrayCycles(const Array& array, const Contraction& c) {
+  switch (array.kind) {
+    case ArrayKind::kUblock:
+      return UblockCycles(array, c);
+    case ArrayKind::kCube:
+      return CubeCycles(array, c);
+    default:
+      return SystolicCycles(array, c);
+  }
+}
+
+Ticks ComputeTicks(const Machine& m, const Command& command) {
+  const auto vector = [&](VectorFunction f, uint64_t n) {
+    return ScaleUp(n, m.vector[static_cast<int>(f)], m.tick_shift);
+  };
+  switch (command.op) {
+    case MicroOp::kContract:
+      return FromCycles(ArrayCycles(m.array, ContractionOf(command.as<Contract>())), m.tick_shift);
+    case MicroOp::kDepthwise:
+      return FromCycles(ArrayCycles(m.array, ContractionOf(command.as<Depthwise>())), m.tick_shift);
+    case MicroOp::kPool:
+      return PoolTicks(m, command.as<Pool>());
+    case MicroOp::kRequantize: {
+      const auto op = command.as<Requantize>();
+      return vector(VectorFunction::kRequantize, uint64_t{op.pixels} * op.channels);
+    }
+    case MicroOp::kAdd: {
+      const auto op = command.as<Add>();
+      return vector(VectorFunction::kAdd, uint64_t{op.rows} * op.row_bytes);
+    }
+    default:
+      return 0;
+  }
+}
+
+Traffic TrafficOf(const Machine& machine, const StreamHeader& header, const Copy& op) {
+  Traffic t;
+  t.bytes = uint64_t{op.planes} * op.rows * op.row_bytes;
+  if (!op.from.external() && !op.to.external()) return t;
+  t.write = op.to.external();
+  const Address side = t.write ? op.to : op.from;
+  t.memory = header.base_memory[side.space - kFirstBase];
+  const uint64_t row = t.write ? op.to_row : op.from_row, plane = t.write ? op.to_plane : op.from_plane;
+  uint64_t pieces = uint64_t{op.planes} * op.rows, piece = op.row_bytes;
+  if (row == piece || op.rows == 1) {  // rows follow each other
+    piece *= op.rows;
+    pieces = op.planes;
+    if (plane == piece || op.planes == 1) {
+      piece *= op.planes;
+      pieces = 1;
+    }
+  }
+  t.bursts = pieces * CeilDiv(piece, machine.memories[t.memory].burst_bytes);
+  return t;
+}
+
+Ticks BurstTicks(const Machine& machine, Pipe pipe, const Traffic& traffic, uint32_t sharing) {
+  const Ratio port = machine.port[static_cast<int>(pipe)];
+  if (traffic.memory < 0) return ScaleUp(traffic.bytes, {port.den, port.num}, machine.tick_shift);
+  const Memory& m = machine.memories[traffic.memory];
+  const Ticks own = ScaleUp(m.burst_bytes, {m.bytes_per_cycle.den, m.bytes_per_cycle.num}, machine.tick_shift);
+  const Ticks capped = ScaleUp(m.burst_bytes, {port.den, port.num}, machine.tick_shift);
+  const Ticks window =
+      ScaleUp(traffic.write ? m.write_latency : m.read_latency, {1, m.outstanding}, machine.tick_shift);
+  return Max(Max(own * sharing, capped), window);
+}
+
+Ticks TransferTicks(const Machine& machine, Pipe pipe, const Traffic& traffic) {
+  const Ticks burst = BurstTicks(machine, pipe, traffic, 1);
+  return burst != 0 && traffic.bursts > kOverflow / burst ? kOverflow : traffic.bursts * burst;
+}
+
+Ticks LatencyTicks(const Machine& machine, const Traffic& traffic) {
+  if (traffic.memory < 0) return 0;
+  const Memory& m = machine.memories[traffic.memory];
+  return Ticks{traffic.write ? m.write_latency : m.read_latency} << machine.tick_shift;
+}
+
+}  // namespace takt::npu

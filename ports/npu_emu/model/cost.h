@@ -1,0 +1,65 @@
+// Cycles of one micro-operation by itself, as the machine's table gives them. Pure functions.
+#ifndef TAKT_PORTS_NPU_EMU_MODEL_COST_H_
+#define TAKT_PORTS_NPU_EMU_MODEL_COST_H_
+
+#include "ports/npu_emu/model/machine.h"
+
+namespace takt::npu {
+
+/// Time in 1 / 2^tick_shift cycles.
+using Ticks = uint64_t;
+inline constexpr Ticks kOverflow = UINT64_MAX;
+
+/// ceil(n * per * 2^shift); kOverflow if that does not fit.
+Ticks ScaleUp(uint64_t n, Ratio per, uint32_t shift);
+constexpr uint64_t CeilDiv(uint64_t a, uint64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// What the MAC array computes in one command.
+struct Contraction {
+  uint32_t out_height = 1, out_width = 1, out_channels = 1;
+  uint32_t kernel_h = 1, kernel_w = 1, channels = 1;
+  bool depthwise = false;
+
+  uint64_t pixels() const { return uint64_t{out_height} * out_width; }
+  uint64_t macs() const { return pixels() * out_channels * kernel_h * kernel_w * (depthwise ? 1 : channels); }
+};
+/// Cycles of the array.
+/// ublock (Ethos-U-like): per subkernel of at most 8 x 8 taps the slower of weight supply and 4 cycles a ublock.
+/// cube: ceil(M/M0) * ceil(N/N0) * ceil(K/K0) + fill. Systolic: SCALE-Sim's closed forms.
+uint64_t ArrayCycles(const Array& array, const Contraction& c);
+template <typename T>
+Contraction ContractionOf(const T& op) {
+  return {op.out_height,
+          op.out_width,
+          op.out_channels,
+          op.kernel_h,
+          op.kernel_w,
+          op.channels,
+          T::kOp == MicroOp::kDepthwise};
+}
+
+/// Ticks of a command of the MAC or vector pipe; 0 for any other.
+Ticks ComputeTicks(const Machine& machine, const Command& command);
+
+/// A Copy as the memory sees it: bursts of its external side, or one block on chip.
+struct Traffic {
+  int memory = -1;  ///< -1: on chip.
+  bool write = false;
+  uint64_t bytes = 0;
+  uint64_t bursts = 1;
+};
+Traffic TrafficOf(const Machine& machine, const StreamHeader& header, const Copy& op);
+
+/// Ticks from one burst to the next while `sharing` transfers use the memory: the slowest of the memory's share, the
+/// pipe's port, and latency / outstanding (Little's law).
+Ticks BurstTicks(const Machine& machine, Pipe pipe, const Traffic& traffic, uint32_t sharing);
+/// Ticks of a transfer alone, its latency left out.
+Ticks TransferTicks(const Machine& machine, Pipe pipe, const Traffic& traffic);
+/// Ticks from the last burst's issue to its data.
+Ticks LatencyTicks(const Machine& machine, const Traffic& traffic);
+
+}  // namespace takt::npu
+
+#endif  // TAKT_PORTS_NPU_EMU_MODEL_COST_H_

@@ -1,0 +1,109 @@
+#include "ports/npu_emu/model/machine.h"
+
+#include <cstring>
+
+namespace takt::npu {
+namespace {
+
+constexpr uint32_t kMaxCycles = 1 << 24;
+constexpr uint32_t kMaxPart = 1 << 20;
+constexpr uint32_t kMinBuffer = 64;
+constexpr uint32_t kMaxBuffer = 256 << 20;
+
+bool Sane(Ratio r) {
+  return r.den > 0 && r.den < kMaxPart && r.num < kMaxPart;
+}
+bool Positive(Ratio r) {
+  return Sane(r) && r.num > 0;
+}
+bool BufferOk(uint32_t bytes) {
+  return bytes >= kMinBuffer && bytes <= kMaxBuffer;
+}
+
+MachineRule CheckMemories(const Machine& m) {
+  if (m.memory_count < 1 || m.memory_count > kMaxMemories || m.feature_memory >= m.memory_count ||
+      m.constant_memory >= m.memory_count) {
+    return MachineRule::kMemories;
+  }
+  for (uint32_t i = 0; i < m.memory_count; ++i) {
+    const Memory& mem = m.memories[i];
+    if (!Positive(mem.bytes_per_cycle)) return MachineRule::kBandwidth;
+    if (mem.burst_bytes < 1 || mem.burst_bytes > 65536 || mem.outstanding < 1 || mem.outstanding > 65536) {
+      return MachineRule::kBurst;
+    }
+    if (mem.read_latency >= kMaxCycles || mem.write_latency >= kMaxCycles) return MachineRule::kLatency;
+  }
+  return MachineRule::kOk;
+}
+
+MachineRule CheckArray(const Machine& m) {
+  const Array& a = m.array;
+  for (const uint16_t n : {a.width, a.height, a.depth, a.reduction, a.cores}) {
+    if (n < 1 || n > 4096) return MachineRule::kArray;
+  }
+  return a.fill < kMaxCycles && a.kind < ArrayKind::kCount ? MachineRule::kOk : MachineRule::kArray;
+}
+
+MachineRule CheckPipes(const Machine& m) {
+  if ((m.feature_pipe != Pipe::kLoad && m.feature_pipe != Pipe::kOperand) ||
+      (m.pool_pipe != Pipe::kMac && m.pool_pipe != Pipe::kVector)) {
+    return MachineRule::kPipe;
+  }
+  for (const Pipe pipe : {Pipe::kLoad, Pipe::kOperand, Pipe::kStore}) {
+    if (!Positive(m.port[static_cast<int>(pipe)])) return MachineRule::kPort;
+  }
+  for (const Ratio r : m.vector) {
+    if (!Sane(r)) return MachineRule::kVector;
+  }
+  const bool host =
+      Sane(m.host.cycles_per_mac) && Sane(m.host.cycles_per_element) && m.host.cycles_per_step < kMaxCycles;
+  return host ? MachineRule::kOk : MachineRule::kHost;
+}
+
+}  // namespace
+
+uint32_t Machine::buffer_total() const {
+  uint32_t total = 0;
+  for (const uint32_t bytes : buffer_bytes) total += (bytes + 63) & ~63u;
+  return total;
+}
+
+MachineRule CheckMachine(const Machine& m) {
+  if (m.magic != kMachineMagic || m.version != kMachineVersion) return MachineRule::kForm;
+  if (m.clock_hz < 1 || m.clock_hz > 100000000000u) return MachineRule::kClock;
+  if (m.tick_shift > 16) return MachineRule::kTick;
+  if (m.issue_cycles >= kMaxCycles || m.job_cycles >= kMaxCycles) return MachineRule::kIssue;
+  if (const MachineRule rule = CheckMemories(m); rule != MachineRule::kOk) return rule;
+  for (int b = 0; b <= static_cast<int>(Buffer::kSkip); ++b) {
+    if (!BufferOk(m.buffer_bytes[b])) return MachineRule::kBuffer;
+  }
+  const uint32_t a = m.buffer(Buffer::kFeatureA), w = m.buffer(Buffer::kWeightB);
+  if ((a != 0 || w != 0) && !(BufferOk(a) && BufferOk(w))) return MachineRule::kLevels;
+  if (const MachineRule rule = CheckArray(m); rule != MachineRule::kOk) return rule;
+  return CheckPipes(m);
+}
+
+const char* MachineRuleText(MachineRule rule) {
+  switch (rule) {
+    case MachineRule::kOk:
+      return "";
+#define TAKT_MACHINE_RULE(name, text) \
+  case MachineRule::name:             \
+    return text;
+#include "ports/npu_emu/model/machine_rules.inc"
+#undef TAKT_MACHINE_RULE
+  }
+  return "unknown rule";
+}
+
+Status ReadMachine(std::span<const uint8_t> bytes, Machine& machine) {
+  MachineRule rule = MachineRule::kForm;
+  if (bytes.size() == sizeof(Machine)) {
+    std::memcpy(static_cast<void*>(&machine), bytes.data(), sizeof(Machine));
+    rule = CheckMachine(machine);
+  }
+  if (rule == MachineRule::kOk) return {};
+  return {StatusCode::kMalformedPlan, Site::kNpuMachine, static_cast<uint32_t>(rule)};
+}
+
+}  // namespace takt::npu

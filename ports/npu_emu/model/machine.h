@@ -1,0 +1,122 @@
+// The machine that the emulated NPU is: a compiled table of fixed layout, carried in the plan's target. converter/npu
+// makes it from a JSON description; nothing reads JSON at run time.
+#ifndef TAKT_PORTS_NPU_EMU_MODEL_MACHINE_H_
+#define TAKT_PORTS_NPU_EMU_MODEL_MACHINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "engine/base/status.h"
+#include "ports/npu_emu/model/micro_op.h"
+
+namespace takt::npu {
+
+inline constexpr uint32_t kMachineMagic = 0x4D504E54;  // "TNPM"
+inline constexpr uint32_t kMachineVersion = 1;
+inline constexpr int kMaxMemories = 4;
+
+/// num / den; den is not 0.
+struct Ratio {
+  uint32_t num = 0;
+  uint32_t den = 1;
+};
+
+/// Where data of the job's bases lies. `outstanding` bursts may be under way at once; latencies are in cycles.
+struct Memory {
+  char name[16] = {};
+  uint64_t bytes = 0;  ///< 0: no limit known.
+  Ratio bytes_per_cycle;
+  uint32_t read_latency = 0, write_latency = 0;
+  uint32_t burst_bytes = 1, outstanding = 1;
+  uint32_t femtojoule_per_byte = 0;
+  uint32_t reserved = 0;
+};
+
+/// What an on-chip buffer holds; the value is its space in addresses. Each is cut into two slots (double buffering).
+/// kFeatureA and kWeightB are the second level of a cube (L0A, L0B); 0 bytes: the array reads kFeature and kWeight.
+enum class Buffer : uint8_t {
+  kFeature = 0,
+  kWeight,
+  kAccumulator,
+  kOutput,
+  kParameter,
+  kSkip,
+  kFeatureA,
+  kWeightB,
+  kCount
+};
+inline constexpr int kBuffers = static_cast<int>(Buffer::kCount);
+
+enum class ArrayKind : uint8_t { kUblock = 0, kCube, kOutputStationary, kWeightStationary, kInputStationary, kCount };
+
+/// ublock: width x height x depth outputs a cycle, `reduction` products each. cube: width = M0, reduction = K0, depth =
+/// N0. systolic: height rows x width columns. `fill` cycles come with every tile.
+struct Array {
+  uint16_t width = 1, height = 1, depth = 1, reduction = 1;
+  uint16_t cores = 1;
+  ArrayKind kind = ArrayKind::kUblock;
+  uint8_t reserved = 0;
+  uint32_t fill = 0;
+  uint32_t femtojoule_per_mac = 0;
+};
+
+/// Cycles of one element in the vector unit.
+enum class VectorFunction : uint8_t { kRequantize = 0, kAdd, kPool, kCount };
+
+/// What a kernel step costs on the core beside the NPU.
+struct Host {
+  Ratio cycles_per_mac{4, 1};
+  Ratio cycles_per_element{8, 1};
+  uint32_t cycles_per_step = 0;
+  uint32_t reserved = 0;
+};
+
+struct Machine {
+  uint32_t magic = kMachineMagic;
+  uint32_t version = kMachineVersion;
+  char name[32] = {};
+  uint64_t clock_hz = 0;
+  uint32_t tick_shift = 0;          ///< A tick is 1 / 2^shift cycle.
+  uint32_t issue_cycles = 0;        ///< Of each command on the command pipe.
+  uint32_t job_cycles = 0;          ///< From Submit to the first command.
+  uint8_t feature_memory = 0;       ///< Of activations.
+  uint8_t constant_memory = 0;      ///< Of weights and parameters.
+  Pipe feature_pipe = Pipe::kLoad;  ///< That moves features from memory; weights come on kLoad.
+  Pipe pool_pipe = Pipe::kVector;
+  uint32_t memory_count = 0;
+  Memory memories[kMaxMemories];
+  uint32_t buffer_bytes[kBuffers] = {};
+  Ratio port[kPipes];  ///< Bytes a cycle that a pipe moves at most.
+  Array array;
+  uint32_t unused = 0;
+  Ratio vector[static_cast<int>(VectorFunction::kCount)];
+  Host host;
+  uint8_t validated = 0;  ///< Against figures of a real machine or its model.
+  uint8_t reserved[7] = {};
+
+  uint32_t buffer(Buffer b) const { return buffer_bytes[static_cast<int>(b)]; }
+  /// Bytes of one of a buffer's two slots.
+  uint32_t slot(Buffer b) const { return buffer(b) / 2 & ~15u; }
+  bool two_level() const { return buffer(Buffer::kFeatureA) != 0; }
+  /// Sum of all buffers: what an emulator must own.
+  uint32_t buffer_total() const;
+};
+static_assert(sizeof(Machine) % 8 == 0 && alignof(Machine) == 8);
+
+/// The first rule that the table breaks; kOk is none. The text names the field, the rule and the remedy.
+enum class MachineRule : uint8_t {
+  kOk = 0,
+#define TAKT_MACHINE_RULE(name, text) name,
+#include "ports/npu_emu/model/machine_rules.inc"
+#undef TAKT_MACHINE_RULE
+};
+MachineRule CheckMachine(const Machine& machine);
+const char* MachineRuleText(MachineRule rule);
+
+/// Copies a plan's table and checks it. kMalformedPlan at kNpuMachine (detail: rule).
+Status ReadMachine(std::span<const uint8_t> bytes, Machine& machine);
+
+}  // namespace takt::npu
+
+#endif  // TAKT_PORTS_NPU_EMU_MODEL_MACHINE_H_

@@ -1,0 +1,57 @@
+// How long a stream takes on a machine: a pure function of both, with or without data, the same on every host.
+//
+// Every pipe runs its commands in order. start = max(pipe free, events waited for, command issued); a compute command
+// holds its pipe for its cost; a transfer holds it until its last burst is sent and is done one latency later.
+// Transfers that use one memory at once take turns burst by burst; between two changes of their number each goes on at
+// a constant period, so that time passes from change to change. Ties go by pipe.
+#ifndef TAKT_PORTS_NPU_EMU_MODEL_TIMING_H_
+#define TAKT_PORTS_NPU_EMU_MODEL_TIMING_H_
+
+#include "ports/npu_emu/model/cost.h"
+
+namespace takt::npu {
+
+/// Where a pipe's time went; the parts sum exactly to Timing::total.
+struct PipeTime {
+  Ticks busy = 0;             ///< Computing, or moving at the speed that it has alone.
+  Ticks contention = 0;       ///< Moving slower because others use the memory.
+  Ticks issue = 0;            ///< Waiting for the command pipe.
+  Ticks events[kPipes] = {};  ///< Waiting for an event that this pipe sets.
+  Ticks drain = 0;            ///< After its last command.
+
+  Ticks Sum() const;
+};
+
+struct Timing {
+  Ticks total = 0;
+  PipeTime pipes[kPipes];
+  uint64_t read_bytes[kMaxMemories] = {}, written_bytes[kMaxMemories] = {};
+  uint64_t macs = 0;
+  uint64_t commands = 0;     ///< Issued, loops unrolled.
+  uint64_t round_trips = 0;  ///< Transfers whose latency some pipe waited for.
+
+  /// Whole cycles, rounded up.
+  uint64_t Cycles(const Machine& machine) const { return CeilDiv(total, uint64_t{1} << machine.tick_shift); }
+  /// Of MACs and external bytes.
+  uint64_t Femtojoules(const Machine& machine) const;
+};
+
+/// One command's stay on its pipe: it holds the pipe in [start, free) and its result is there at `done`. `position` is
+/// its byte in the stream. Sets and Waits have start = free = done.
+struct Span {
+  Command command;
+  uint32_t position = 0;
+  Ticks start = 0, free = 0, done = 0;
+};
+struct SpanSink {
+  void (*on_span)(void* context, const Span& span) = nullptr;
+  void* context = nullptr;
+};
+
+/// `stream` and `machine` have been checked. kLimitExceeded at kNpuTime if the time overflows; kMalformedPlan at
+/// kNpuDeadlock.
+Status Evaluate(const Stream& stream, const Machine& machine, Timing& timing, const SpanSink& sink = {});
+
+}  // namespace takt::npu
+
+#endif  // TAKT_PORTS_NPU_EMU_MODEL_TIMING_H_

@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+
+#include "converter/npu/machine_json.h"
+#include "tests/npu/npu_fixture.h"
+
+namespace takt::npu {
+namespace {
+
+std::string ErrorsOf(std::string_view json, std::vector<std::string> overrides) {
+  Diagnostics diagnostics;
+  const auto made = ParseMachine(json, "m.json", overrides, diagnostics);
+  EXPECT_EQ(made.has_value(), diagnostics.ok());
+  std::string text;
+  for (const Diagnostic& d : diagnostics.all()) text += d.ToString() + "\n";
+  return text;
+}
+
+TEST(Machine, EveryPresetParsesAndNamesItsSources) {
+  ASSERT_FALSE(PresetNames().empty());
+  for (const std::string& name : PresetNames()) {
+    Diagnostics diagnostics;
+    const auto made = ParseMachine(*PresetJson(name), name, {}, diagnostics);
+    ASSERT_TRUE(made.has_value()) << name << ": " << diagnostics.all().at(0).ToString();
+    EXPECT_EQ(made->table.name, name);
+    EXPECT_EQ(made->sources.size(), 7u) << name;
+  }
+}
+
+TEST(Machine, OverridesChangeKeysAndElementsOfLists) {
+  Diagnostics diagnostics;
+  const std::vector<std::string> overrides = {"array.width=4", "memories.flash.bytes_per_cycle=3/2"};
+  const auto made = ParseMachine(*PresetJson("ethos-u55-128"), "p", overrides, diagnostics);
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(made->table.array.width, 4);
+  EXPECT_EQ(made->table.memories[1].bytes_per_cycle.num, 3u);
+  EXPECT_EQ(made->table.memories[1].bytes_per_cycle.den, 2u);
+}
+
+TEST(Machine, ErrorsNameKeyRuleAndRemedy) {
+  const std::string_view preset = *PresetJson("ethos-u55-128");
+  EXPECT_NE(ErrorsOf("{", {}).find("is not JSON"), std::string::npos);
+  EXPECT_NE(ErrorsOf("{}", {}).find("clock_hz: error: is missing; add it"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"array.wodth=4"}).find("array.wodth"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"array.width=0.5"}).find("array.width: error: must be an integer"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"vector.add=0.5"}).find("floating point is not exact"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"array.kind=sphere"}).find("choose one of: cube"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"memories.sram.bytes_per_cycle=0"}).find("bytes_per_cycle must be above 0"),
+            std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"buffers.weight=16"}).find("cannot hold one tile"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"features=moon"}).find("choose one of: flash, sram"), std::string::npos);
+}
+
+TEST(Machine, UnknownKeysAreErrors) {
+  std::string json(*PresetJson("ethos-u55-128"));
+  json.insert(1, "\"colour\": 1,");
+  EXPECT_NE(ErrorsOf(json, {}).find("colour: error: is not a key"), std::string::npos);
+}
+
+TEST(Machine, TableSurvivesThePlanAndIsCheckedAgain) {
+  Machine made = PlainMachine();
+  std::vector<uint8_t> bytes(sizeof(Machine));
+  std::memcpy(bytes.data(), &made, sizeof(Machine));
+  Machine read;
+  EXPECT_TRUE(ReadMachine(bytes, read).ok());
+  EXPECT_EQ(read.memories[0].burst_bytes, 4u);
+  made.memories[0].bytes_per_cycle.den = 0;
+  std::memcpy(bytes.data(), &made, sizeof(Machine));
+  const Status status = ReadMachine(bytes, read);
+  EXPECT_EQ(status.site(), Site::kNpuMachine);
+  EXPECT_EQ(status.detail(), static_cast<uint32_t>(MachineRule::kBandwidth));
+  bytes.pop_back();
+  EXPECT_EQ(ReadMachine(bytes, read).detail(), static_cast<uint32_t>(MachineRule::kForm));
+}
+
+}  // namespace
+}  // namespace takt::npu

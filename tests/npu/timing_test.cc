@@ -1,0 +1,143 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/npu/npu_fixture.h"
+
+namespace takt::npu {
+namespace {
+
+const PipeTime& Of(const Timing& t, Pipe p) {
+  return t.pipes[static_cast<int>(p)];
+}
+
+TEST(Timing, ATransferTakesItsBurstsAndOneLatency) {
+  StreamWriter w;
+  w.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kFeature), 64));
+  const Timing t = Built(w).Time(PlainMachine());
+  EXPECT_EQ(t.total, 64u + 10u);
+  EXPECT_EQ(Of(t, Pipe::kLoad).busy, 64u);
+  EXPECT_EQ(Of(t, Pipe::kLoad).drain, 10u);
+  EXPECT_EQ(t.read_bytes[0], 64u);
+}
+
+TEST(Timing, BandwidthSaturatesAtOutstandingBurstsOverLatency) {
+  Machine m = PlainMachine();
+  m.memories[0].outstanding = 1;  // one burst of 4 bytes each 10 cycles
+  StreamWriter w;
+  w.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kFeature), 64));
+  EXPECT_EQ(Built(w).Time(m).total, 16u * 10u + 10u);
+}
+
+TEST(Timing, DependentTransfersExposeEachRoundTrip) {
+  StreamWriter w;
+  w.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kFeature), 64));
+  w.EmitSet(Pipe::kLoad, 0);
+  w.EmitWait(Pipe::kStore, 0);
+  w.Emit(Pipe::kStore, Move(At(Buffer::kFeature), Base(1), 64));
+  const Built built(w);
+  Machine m = PlainMachine();
+  const Timing t = built.Time(m);
+  EXPECT_EQ(t.total, 2 * (64u + 10u));
+  EXPECT_EQ(Of(t, Pipe::kStore).events[static_cast<int>(Pipe::kLoad)], 74u);
+  EXPECT_EQ(t.round_trips, 1u);
+  m.memories[0].read_latency = 17;
+  EXPECT_EQ(built.Time(m).total - t.total, 7 * t.round_trips);
+}
+
+TEST(Timing, TransfersThatShareAMemoryTakeTurns) {
+  StreamWriter w;
+  w.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kFeature), 40));
+  w.Emit(Pipe::kOperand, Move(Base(0), At(Buffer::kSkip), 80));
+  // 10 bursts each at 8 cycles, then the other 10 at 4: 80, then 120.
+  const Timing t = Built(w).Time(PlainMachine());
+  EXPECT_EQ(t.total, 120u + 10u);
+  EXPECT_EQ(Of(t, Pipe::kLoad).contention, 40u);
+  EXPECT_EQ(Of(t, Pipe::kOperand).contention, 40u);
+}
+
+TEST(Timing, TheCubeHasItsClosedForm) {
+  const Array cube{.width = 16, .depth = 16, .reduction = 32, .kind = ArrayKind::kCube, .fill = 7};
+  EXPECT_EQ(
+      ArrayCycles(cube,
+                  {.out_height = 5, .out_width = 5, .out_channels = 33, .kernel_h = 3, .kernel_w = 3, .channels = 8}),
+      2u * 3u * 3u + 7u);
+}
+
+TEST(Timing, TheUblockIsLimitedByWeightsOrByPixels) {
+  const Array u55_256{.width = 2, .height = 2, .depth = 8, .reduction = 8, .kind = ArrayKind::kUblock};
+  // 25 x 5 of 64 channels from 64: 39 ublocks of 4 cycles, 8 deep, two passes of 32 input channels.
+  EXPECT_EQ(ArrayCycles(u55_256, {.out_height = 25, .out_width = 5, .out_channels = 64, .channels = 64}),
+            4u * 39u * 8u * 2u);
+  // One pixel: 32 cycles of weight decoding.
+  EXPECT_EQ(ArrayCycles(u55_256, {.out_channels = 16, .channels = 32}), 32u * 2u);
+}
+
+TEST(Timing, OverflowIsAnError) {
+  Machine m = PlainMachine();
+  m.memories[0].bytes_per_cycle = {1, 1000000};
+  m.memories[0].burst_bytes = 65536;
+  m.tick_shift = 16;
+  StreamWriter w;
+  w.Emit(Pipe::kCommand, Loop{.trips = 60000});
+  w.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kFeature), 64));
+  w.Emit(Pipe::kCommand, Next{});
+  const Built built(w);
+  Timing timing;
+  EXPECT_EQ(Evaluate(built.stream, m, timing).site(), Site::kNpuTime);
+}
+
+/// A random stream of transfers and computing with events that pair up.
+StreamWriter RandomStream(std::mt19937& random) {
+  StreamWriter w;
+  const auto draw = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+  for (int i = 0; i < 60; ++i) {
+    w.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kFeature), 1 + draw(400)));
+    if (draw(2) != 0) w.Emit(Pipe::kOperand, Move(Base(1), At(Buffer::kSkip), 1 + draw(100)));
+    w.EmitSet(Pipe::kLoad, 0);
+    w.EmitWait(Pipe::kMac, 0);
+    w.Emit(Pipe::kMac, Contract{.x = At(Buffer::kFeature),
+                                .w = At(Buffer::kWeight),
+                                .acc = At(Buffer::kAccumulator),
+                                .out_height = 1 + draw(20),
+                                .out_channels = 1 + draw(8)});
+    w.EmitSet(Pipe::kMac, 1);
+    w.EmitWait(Pipe::kStore, 1);
+    w.Emit(Pipe::kStore, Move(At(Buffer::kFeature), Base(1), 1 + draw(200)));
+    w.EmitSet(Pipe::kStore, 2);
+    w.EmitWait(Pipe::kLoad, 2);
+  }
+  return w;
+}
+
+TEST(Timing, PartsSumExactlyToTheTotal) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 50; ++i) {
+    Machine m = PlainMachine();
+    m.issue_cycles = i % 4;
+    m.job_cycles = 5;
+    m.tick_shift = i % 3;
+    const Timing t = Built(RandomStream(random)).Time(m);
+    ASSERT_NE(t.total, UINT64_MAX);
+    for (const PipeTime& pipe : t.pipes) ASSERT_EQ(pipe.Sum(), t.total);
+  }
+}
+
+TEST(Timing, MoreBandwidthIsNeverSlower) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 30; ++i) {
+    const Built built(RandomStream(random));
+    Ticks last = UINT64_MAX;
+    for (const uint32_t bandwidth : {1u, 2u, 3u, 4u, 8u, 64u}) {
+      Machine m = PlainMachine();
+      m.tick_shift = 8;
+      m.memories[0].bytes_per_cycle = {bandwidth, 1};
+      const Ticks total = built.Time(m).total;
+      EXPECT_LE(total, last) << bandwidth;
+      last = total;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace takt::npu

@@ -1,87 +1,140 @@
+// conv2d, conv2d_add
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 
-#include "ports/reference/kernels.h"
 #include "schema/plan_generated.h"
-#include "tests/ops/kernel_fixture.h"
+#include "tests/ops/window.h"
 
-namespace takt {
+namespace takt::test {
 namespace {
 
-using schema::Clamp, schema::Conv2dParams, schema::Window2d;
-
-struct Case { int n, h, w, c, groups, o, kh, kw, stride, dilation, pad; };
-
-class Conv2d : public testing::TestWithParam<Case> {};
-
-int Draw(uint32_t& s) { return static_cast<int8_t>((s = s * 1664525u + 1013904223u) >> 24); }
-
-TEST_P(Conv2d, EqualsOracleInDouble) {
-  const Case k = GetParam();
-  uint32_t seed = 1;
-  const int depth = k.c / k.groups, xz = 3, zp = -5;
-  const int oh = (k.h + 2 * k.pad - (k.kh - 1) * k.dilation - 1) / k.stride + 1;
-  const int ow = (k.w + 2 * k.pad - (k.kw - 1) * k.dilation - 1) / k.stride + 1;
-  std::vector<int8_t> x(k.n * k.h * k.w * k.c), w(k.o * k.kh * k.kw * depth);
-  for (auto& v : x) v = static_cast<int8_t>(Draw(seed));
-  for (auto& v : w) v = static_cast<int8_t>(Draw(seed));
-  std::vector<int32_t> bias(k.o);
-  for (auto& v : bias) v = Draw(seed) * 10;
-  std::vector<float> scale(k.o);
-  for (int i = 0; i < k.o; ++i) scale[i] = 0.001f + 0.0001f * static_cast<float>(i);
-  test::KernelFixture f;
-  f.Input(DataType::kInt8, {k.n, k.h, k.w, k.c}, x);
-  f.Input(DataType::kInt8, {k.o, k.kh, k.kw, depth}, w, true);
-  f.Input(DataType::kInt32, {k.o}, bias, true);
-  f.Input(DataType::kFloat32, {k.o}, scale, true);
-  f.Output(DataType::kInt8, {k.n, oh, ow, k.o});
-  const auto u = [](int v) { return static_cast<uint16_t>(v); };
-  const Conv2dParams p(Window2d(u(k.stride), u(k.stride), u(k.dilation), u(k.dilation), u(k.pad), u(k.pad), u(k.pad), u(k.pad)),
-                       Clamp(-100, 120), static_cast<int16_t>(xz), 0, static_cast<int16_t>(zp), 0);
-  const auto y = f.Run<int8_t>(reference::kConv2dInt8Fp32Rne, p);
-  size_t at = 0;
-  for (int n = 0; n < k.n; ++n)
-    for (int oy = 0; oy < oh; ++oy)
-      for (int ox = 0; ox < ow; ++ox)
-        for (int o = 0; o < k.o; ++o, ++at) {
-          double acc = bias[o];
-          for (int ky = 0; ky < k.kh; ++ky)
-            for (int kx = 0; kx < k.kw; ++kx)
-              for (int i = 0; i < depth; ++i) {
-                const int iy = oy * k.stride - k.pad + ky * k.dilation, ix = ox * k.stride - k.pad + kx * k.dilation;
-                if (iy < 0 || ix < 0 || iy >= k.h || ix >= k.w) continue;
-                acc += (x[((n * k.h + iy) * k.w + ix) * k.c + o / (k.o / k.groups) * depth + i] - xz) *
-                       w[((o * k.kh + ky) * k.kw + kx) * depth + i];
-              }
-          const double v = std::fmin(std::fmax(acc * scale[o], -100 - zp), 120 - zp);
-          if (std::fabs(v - std::floor(v) - 0.5) > 0x1p-14) {
-            EXPECT_EQ(y[at], std::nearbyint(v) + zp) << at;
-          }
-        }
+/// Accumulators; weights OHWI, groups = input channels / I.
+Values Convolve(const OpCase& c, const Inputs& in) {
+  const Dims& w = in[1].dims;
+  const auto xc = static_cast<size_t>(in[0].dims[3]), yc = static_cast<size_t>(w[0]), depth = static_cast<size_t>(w[3]);
+  const auto cells = static_cast<size_t>(w[1] * w[2]);
+  Dims dims = ForEachCell(in[0].dims, w[1], w[2], WindowOf(c), [](size_t, size_t, size_t) {});
+  dims[3] = w[0];
+  Values y(dims);
+  for (size_t i = 0; i < y.v.size(); ++i) y[i] = in[2].centered[i % yc];
+  ForEachCell(in[0].dims, w[1], w[2], WindowOf(c), [&](size_t out, size_t pixel, size_t cell) {
+    for (size_t o = 0; o < yc; ++o) {
+      const size_t first = o / (yc / (xc / depth)) * depth;
+      for (size_t i = 0; i < depth; ++i)
+        y[out * yc + o] += in[0].centered[pixel * xc + first + i] * in[1].centered[(o * cells + cell) * depth + i];
+    }
+  });
+  return y;
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Conv2d, testing::Values(
-    Case{1, 5, 6, 3, 1, 4, 3, 3, 1, 1, 1}, Case{2, 7, 7, 4, 2, 6, 3, 2, 2, 1, 1}, Case{1, 9, 8, 2, 1, 3, 3, 3, 1, 2, 3},
-    Case{1, 4, 4, 8, 1, 8, 1, 1, 1, 1, 0}, Case{1, 3, 3, 1, 1, 2, 3, 3, 1, 1, 4}));
+const OpTraits kConv2d = {.op = Op::kConv2d,
+                          .oracle = [](const OpCase& c, const Inputs& in) { return Results{Convolve(c, in)}; },
+                          .unit = ContractionUnit};
 
-TEST(Conv2dRule, RejectsScaleOutOfRangeAndNonConstant) {
-  test::KernelFixture f;
-  f.Input<int8_t>(DataType::kInt8, {1, 1, 1, 1}, {1});
-  f.Input<int8_t>(DataType::kInt8, {1, 1, 1, 1}, {1}, true);
-  f.Input<int32_t>(DataType::kInt32, {1}, {1}, true);
-  f.Input<float>(DataType::kFloat32, {1}, {1}, true);
-  f.Output(DataType::kInt8, {1, 1, 1, 1});
-  const Conv2dParams p(Window2d(1, 1, 1, 1, 0, 0, 0, 0), Clamp(-128, 127), 0, 0, 0, 0);
-  EXPECT_TRUE(f.Check(reference::kConv2dInt8Fp32Rne, p).ok());
-  EXPECT_EQ(f.Check(reference::kConv2dInt8Tflite, p).site(), Site::kOpOperands);
-  *f.input(3).as<float>() = 256;
-  EXPECT_EQ(f.Check(reference::kConv2dInt8Fp32Rne, p).site(), Site::kOpConstant);
-  *f.input(3).as<float>() = 1;
-  f.input(3).constant = false;
-  EXPECT_EQ(f.Check(reference::kConv2dInt8Fp32Rne, p).site(), Site::kOpConstant);
-  f.input(3).constant = true;
-  const Conv2dParams no_stride(Window2d(0, 1, 1, 1, 0, 0, 0, 0), Clamp(-128, 127), 0, 0, 0, 0);
-  EXPECT_EQ(f.Check(reference::kConv2dInt8Fp32Rne, no_stride).site(), Site::kOpParams);
+OpCase Case(Dims x, Dims weights, Window w, const char* activation = "none", float out_scale = 0.11f, int axis = 0) {
+  const int32_t channels = weights[0];
+  return {{Int8(std::move(x)), Weights(std::move(weights), axis), Bias(channels)},
+          {Int8({}, out_scale, -5)},
+          WindowAttributes(w, activation)};
+}
+
+OpCase Saturating() {
+  OpCase c = Case({1, 4, 4, 16}, {5, 3, 3, 16}, {});
+  c.inputs[0] = Int8({1, 4, 4, 16}, 0.5f, -128).Fixed({127, 127, -128});
+  c.inputs[1] = c.inputs[1].Fixed({-128});
+  c.inputs[2] = Bias(5, 2147483000);  // the sum passes 2^31
+  return c;
+}
+OpCase WeightZeroPoint() {
+  OpCase c = Case({1, 5, 5, 2}, {4, 3, 3, 2}, {{1, 1}, {1, 1}, {1, 1, 1, 1}});
+  c.inputs[1] = Weights({4, 3, 3, 2}, -1, 17);
+  return c;
+}
+
+TEST(Conv2d, EqualsOracle) {
+  RunCases(kConv2d,
+           {Case({1, 5, 6, 3}, {4, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1, 1, 1}}),
+            Case({2, 7, 7, 4}, {6, 3, 2, 2}, {{2, 2}, {1, 1}, {1, 0, 1, 1}}, "relu"),          // two groups
+            Case({1, 9, 8, 2}, {3, 3, 3, 2}, {{1, 2}, {2, 3}, {3, 3, 3, 3}}, "relu6", 0.03f),  // dilation
+            Case({3, 4, 4, 8}, {8, 1, 1, 8}, {}, "relu_n1_to_1"),
+            Case({1, 3, 3, 1}, {2, 3, 3, 1}, {{1, 1}, {1, 1}, {4, 4, 4, 4}}),  // windows wholly in the padding
+            Case({1, 3, 2, 6}, {6, 2, 2, 1}, {{1, 1}, {1, 1}, {0, 1, 5, 2}}),  // a group for each channel
+            Case({1, 1, 1, 1}, {1, 1, 1, 1}, {}), Case({1, 11, 1, 7}, {5, 4, 1, 7}, {{3, 1}, {2, 1}, {0, 0, 0, 0}}),
+            Case({1, 6, 6, 3}, {9, 5, 5, 3}, {{2, 2}, {1, 1}, {2, 2, 2, 2}}, "none", 0.02f,
+                 -1),                                             // one scale for all channels
+            Case({1, 6, 6, 3}, {3, 3, 3, 3}, {}, "none", 30.0f),  // scales far below 1
+            Case({1, 6, 6, 3}, {3, 3, 3, 3}, {}, "none", 1e-4f),  // above 1
+            Saturating(), WeightZeroPoint()});
+}
+
+// The convolution's result is rounded to int8 (quantization kMiddle*), then the add's own arithmetic follows.
+constexpr float kMiddleScale = 0.09f;
+constexpr int32_t kMiddleZeroPoint = -3;
+
+Results ConvAdd(const OpCase& c, const Inputs& in) {
+  Values y = Convolve(c, in);
+  for (size_t i = 0; i < y.v.size(); ++i) {
+    const double real = y[i] * ContractionUnit(c, i % static_cast<size_t>(y.dims[3]));
+    const double q =
+        std::clamp(std::nearbyint(real / static_cast<double>(kMiddleScale)) + kMiddleZeroPoint, -128.0, 127.0);
+    y[i] = (q - kMiddleZeroPoint) * static_cast<double>(kMiddleScale) + in[3].real[i];
+  }
+  return {y};
+}
+
+TEST(Conv2dAdd, IsWithinOneOfTheOracle) {
+  OpCase c = Case({1, 6, 5, 4}, {3, 3, 3, 4}, {{1, 1}, {1, 1}, {1, 1, 1, 1}});
+  c.inputs.push_back(Int8({1, 6, 5, 3}, 0.07f, 11));
+  c.attributes["conv_scale"] = static_cast<double>(kMiddleScale);
+  c.attributes["conv_zero_point"] = int64_t{kMiddleZeroPoint};
+  c.attributes["add_activation"] = std::string("none");
+  RunCases({.op = Op::kConv2dAdd, .oracle = ConvAdd, .also_float = false, .within = 1}, {c});
+}
+
+using schema::Conv2dParams;
+const std::vector<Rejection> kRejections = {
+    {"x of rank 4", Site::kOpOperands, [](MutableCall& c) { c.inputs[0].rank = 3; }},
+    {"weights of rank 4", Site::kOpOperands, [](MutableCall& c) { c.inputs[1].rank = 3; }},
+    {"whole groups", Site::kOpOperands, [](MutableCall& c) { c.dims[1][3] = 2; }},
+    {"outputs of whole groups", Site::kOpOperands, [](MutableCall& c) { c.dims[1][3] = 1, c.dims[1][0] = 4; }},
+    {"bias of rank 1", Site::kOpOperands, [](MutableCall& c) { c.inputs[2].rank = 0; }},
+    {"bias of O", Site::kOpOperands, [](MutableCall& c) { c.dims[2][0] = 2; }},
+    {"output of rank 4", Site::kOpOperands, [](MutableCall& c) { c.outputs[0].rank = 3; }},
+    {"output's batch", Site::kOpOperands, [](MutableCall& c) { c.dims.back()[0] = 2; }},
+    {"output's channels", Site::kOpOperands, [](MutableCall& c) { c.dims.back()[3] = 4; }},
+    {"stride", Site::kOpParams, [](MutableCall& c) { c.params<Conv2dParams>().mutable_window().mutate_stride_h(0); }},
+    {"dilation", Site::kOpParams,
+     [](MutableCall& c) { c.params<Conv2dParams>().mutable_window().mutate_dilation_w(0); }},
+    {"rows inside the padded input", Site::kOpParams, [](MutableCall& c) { c.dims.back()[1] = 7; }},
+    {"columns inside the padded input", Site::kOpParams, [](MutableCall& c) { c.dims.back()[2] = 6; }},
+    {"ordered clamp", Site::kOpParams,
+     [](MutableCall& c) { c.params<Conv2dParams>().mutable_clamp().mutate_min(128); }},
+    {"clamp in range", Site::kOpParams,
+     [](MutableCall& c) { c.params<Conv2dParams>().mutable_clamp().mutate_max(128); }},
+    {"whole clamp", Site::kOpParams, [](MutableCall& c) { c.params<Conv2dParams>().mutable_clamp().mutate_max(1.5f); }},
+    {"clamp is a number", Site::kOpParams,
+     [](MutableCall& c) { c.params<Conv2dParams>().mutable_clamp().mutate_min(NAN); }},
+    {"input zero point", Site::kOpParams,
+     [](MutableCall& c) { c.params<Conv2dParams>().mutate_input_zero_point(128); }},
+    {"weight zero point", Site::kOpParams,
+     [](MutableCall& c) { c.params<Conv2dParams>().mutate_weight_zero_point(-129); }},
+    {"output zero point", Site::kOpParams,
+     [](MutableCall& c) { c.params<Conv2dParams>().mutate_output_zero_point(300); }},
+    {"constant requantization", Site::kOpConstant, [](MutableCall& c) { c.inputs[3].constant = false; }},
+    {"requantization of O", Site::kOpOperands, [](MutableCall& c) { c.dims[3][0] = 2; }},
+};
+
+TEST(Conv2d, RejectsWhatBreaksItsRule) {
+  const OpCase c = Case({1, 6, 5, 3}, {3, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1, 1, 1}});
+  ExpectRejections(kConv2d, c, Numerics::kFp32Rne, kRejections);
+  ExpectRejections(kConv2d, c, Numerics::kTflite, kRejections);
+  ExpectRejections(kConv2d, c, Numerics::kFp32Rne,
+                   {{"scale below 256", Site::kOpConstant, [](MutableCall& m) { *m.constant<float>(3) = 256; }},
+                    {"scale from 2^-32", Site::kOpConstant, [](MutableCall& m) { *m.constant<float>(3) = 0x1p-33f; }},
+                    {"scale is a number", Site::kOpConstant, [](MutableCall& m) { *m.constant<float>(3) = NAN; }}});
 }
 
 }  // namespace
-}  // namespace takt
+}  // namespace takt::test

@@ -1,0 +1,358 @@
+#include "tests/ops/op_test.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "converter/backend/convert.h"
+#include "converter/ir/op_def.h"
+#include "tests/ops/plan_run.h"
+
+namespace takt::test {
+namespace {
+
+constexpr uint32_t kSeed = 20250;
+
+uint32_t Draw(uint32_t& state) {
+  return (state = state * 1664525u + 1013904223u) >> 8;
+}
+
+bool IsQuantized(const Operand& t) {
+  return !t.scales.empty();
+}
+
+/// Index of the scale of element `i`.
+size_t ChannelOf(const Operand& t, size_t i) {
+  if (t.scales.size() < 2) return 0;
+  size_t inner = 1;
+  for (size_t d = static_cast<size_t>(t.axis) + 1; d < t.dims.size(); ++d) inner *= static_cast<size_t>(t.dims[d]);
+  return i / inner % t.scales.size();
+}
+
+Filled Fill(const Operand& t, uint32_t& state) {
+  Filled f;
+  f.dims = t.dims;
+  const size_t count = Values(t.dims).v.size();
+  for (size_t i = 0; i < count; ++i) {
+    double q = t.lo + (t.hi - t.lo) * (Draw(state) * 0x1p-24);
+    if (Draw(state) % 8 == 0) q = Draw(state) % 2 == 0 ? t.lo : t.hi;
+    if (t.type != DataType::kFloat32) q = std::nearbyint(q);
+    if (!t.fixed.empty()) q = t.fixed[i % t.fixed.size()];
+    if (t.type == DataType::kFloat32) q = static_cast<double>(static_cast<float>(q));
+    f.stored.push_back(q);
+    f.centered.push_back(q - t.zero_point);
+    f.real.push_back((q - t.zero_point) * (IsQuantized(t) ? t.scale(ChannelOf(t, i)) : 1.0));
+  }
+  return f;
+}
+
+/// The case on float32: operands hold the real values.
+OpCase AsFloat(OpCase c, Inputs& in) {
+  for (size_t i = 0; i < in.size(); ++i) {
+    Operand& t = c.inputs[i];
+    if (t.type != DataType::kInt8 && t.type != DataType::kInt32) continue;
+    for (double& v : in[i].real) v = static_cast<double>(static_cast<float>(v));
+    in[i].stored = in[i].centered = in[i].real;
+    t = {.type = DataType::kFloat32, .dims = t.dims, .scales = {}, .constant = t.constant, .fixed = {}};
+  }
+  for (Operand& t : c.outputs)
+    if (t.type == DataType::kInt8) t = Float(t.dims);
+  return c;
+}
+
+ir::TensorId AddOperand(ir::Graph& graph, const Operand& t, const std::string& name) {
+  ir::Tensor tensor;
+  tensor.name = name;
+  tensor.type = t.type;
+  tensor.dims = t.dims;
+  if (IsQuantized(t))
+    tensor.quantization = ir::Quantization{t.scales, std::vector<int32_t>(t.scales.size(), t.zero_point), t.axis};
+  return graph.AddTensor(std::move(tensor));
+}
+
+/// The graph of one node, whose outputs must be what the shape rule says.
+ir::Graph BuildGraph(Op op, const OpCase& c, const Inputs& in) {
+  ir::Graph graph;
+  graph.name = "test";
+  ir::Node node;
+  node.op = op;
+  node.name = OpName(op);
+  node.attributes = c.attributes;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    if (c.inputs[i].type == DataType::kNone) {
+      node.inputs.push_back(ir::kNoTensor);
+      continue;
+    }
+    const ir::TensorId id = AddOperand(graph, c.inputs[i], "in" + std::to_string(i));
+    node.inputs.push_back(id);
+    if (c.inputs[i].constant)
+      graph.tensor(id).data = std::make_shared<const ir::Bytes>(Pack(c.inputs[i].type, in[i].stored));
+    else
+      graph.inputs.push_back(id);
+  }
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
+    node.outputs.push_back(AddOperand(graph, c.outputs[i], "out" + std::to_string(i)));
+    graph.outputs.push_back(node.outputs.back());
+  }
+  std::vector<ir::TensorType> types;
+  EXPECT_EQ(ir::FindOpDef(op).infer(graph, node, types), "");
+  EXPECT_EQ(types.size(), c.outputs.size());
+  for (size_t i = 0; i < types.size() && i < c.outputs.size(); ++i) {
+    EXPECT_EQ(types[i].type, c.outputs[i].type);
+    EXPECT_EQ(types[i].dims, c.outputs[i].dims);
+    graph.tensor(node.outputs[i]).dims = types[i].dims;
+  }
+  graph.nodes.push_back(std::move(node));
+  return graph;
+}
+
+std::vector<uint8_t> Convert(ir::Graph graph, Numerics numerics) {
+  ConvertOptions options;
+  options.numerics = numerics;
+  const Conversion result = ConvertGraph(std::move(graph), {}, options);
+  for (const Diagnostic& d : result.diagnostics.all())
+    if (d.severity == Severity::kError) ADD_FAILURE() << d.ToString();
+  return result.plan;
+}
+
+int64_t Modulo32(double acc) {
+  return static_cast<int32_t>(static_cast<uint32_t>(static_cast<int64_t>(std::round(acc))));
+}
+
+/// Range of stored values: the type's, within the activation's.
+void StoredBounds(const OpCase& c, const Operand& t, double& lo, double& hi) {
+  double real_lo = 0, real_hi = 0;
+  ActivationBounds(c, real_lo, real_hi);
+  lo = -128, hi = 127;
+  if (t.type == DataType::kInt16) lo = -32768, hi = 32767;
+  if (t.type == DataType::kUint8) lo = 0, hi = 255;
+  if (std::isfinite(real_lo)) lo = std::clamp(std::round(real_lo / t.scale()) + t.zero_point, lo, hi);
+  if (std::isfinite(real_hi)) hi = std::clamp(std::round(real_hi / t.scale()) + t.zero_point, lo, hi);
+}
+
+/// One output against the oracle's, for one arithmetic.
+class Comparison {
+ public:
+  Comparison(const OpTraits& traits, const OpCase& c, const Operand& output, Numerics numerics)
+      : traits_(traits), case_(c), output_(output), numerics_(numerics) {}
+
+  void Run(const Values& oracle, const Values* exact, const std::vector<double>& got) {
+    ASSERT_EQ(oracle.v.size(), got.size());
+    double square = 0;
+    for (const double v : oracle.v) square += v * v;
+    rms_ = std::sqrt(square / static_cast<double>(std::max<size_t>(1, oracle.v.size())));
+    size_t wrong = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      const size_t channel = oracle.dims.empty() ? 0 : i % static_cast<size_t>(oracle.dims.back());
+      std::string expected;
+      const bool ok =
+          exact != nullptr ? Equal(exact->v[i], got[i], expected) : Element(oracle.v[i], channel, got[i], expected);
+      if (!ok && ++wrong <= 5) ADD_FAILURE() << "element " << i << " is " << got[i] << ", not " << expected;
+    }
+    EXPECT_EQ(wrong, 0u) << "of " << got.size() << " elements";
+    EXPECT_LE(ties_, 1 + got.size() / 200) << "too many elements were left out as near ties";
+  }
+
+ private:
+  static bool Equal(double expected, double got, std::string& text) {
+    text = std::to_string(expected);
+    return expected == got;
+  }
+
+  bool Element(double oracle, size_t channel, double got, std::string& expected) {
+    if (output_.type == DataType::kFloat32) return Near(oracle, got, expected);
+    if (!IsQuantized(output_)) return Equal(oracle, got, expected);
+    double lo = 0, hi = 0;
+    StoredBounds(case_, output_, lo, hi);
+    const double unit = traits_.unit != nullptr ? traits_.unit(case_, channel) : 1.0;
+    if (traits_.unit != nullptr) oracle = static_cast<double>(Modulo32(oracle));
+    const double value = oracle * (unit / output_.scale());
+    const double bounded = std::clamp(value, lo - output_.zero_point, hi - output_.zero_point);
+    const double rounded = std::nearbyint(bounded) + output_.zero_point;
+    if (numerics_ == Numerics::kTflite && traits_.unit != nullptr) {
+      const int64_t q =
+          MultiplyByTflite(static_cast<int64_t>(oracle), Multiplier(unit / output_.scale())) + output_.zero_point;
+      return Equal(std::clamp(static_cast<double>(q), lo, hi), got, expected);
+    }
+    expected = std::to_string(bounded + output_.zero_point) + " rounded";
+    const double within = numerics_ == Numerics::kTflite ? 1 : traits_.within;
+    if (within > 0) return std::fabs(rounded - got) <= within;
+    const bool tie = std::fabs(std::fabs(bounded - std::trunc(bounded)) - 0.5) <= std::fabs(bounded) * 0x1p-20;
+    if (!tie) return rounded == got;
+    ++ties_;
+    return std::fabs(bounded + output_.zero_point - got) < 0.75;
+  }
+
+  bool Near(double oracle, double got, std::string& expected) const {
+    expected = std::to_string(oracle);
+    return std::fabs(oracle - got) <= 1e-5 * std::max(std::fabs(oracle), rms_);
+  }
+
+  const OpTraits& traits_;
+  const OpCase& case_;
+  const Operand& output_;
+  Numerics numerics_;
+  double rms_ = 0;
+  size_t ties_ = 0;
+};
+
+OpCase WithDims(OpCase c, const Results& oracle) {
+  for (size_t i = 0; i < oracle.size(); ++i) c.outputs[i].dims = oracle[i].dims;
+  return c;
+}
+
+void RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numerics) {
+  Results oracle = traits.oracle(c, in);
+  ASSERT_EQ(oracle.size(), c.outputs.size());
+  const auto exact_oracle = numerics == Numerics::kTflite ? traits.tflite : traits.fp32_rne;
+  const bool is_float = c.outputs[0].type == DataType::kFloat32;
+  const Results exact = exact_oracle != nullptr && !is_float ? exact_oracle(c, in) : Results();
+  c = WithDims(std::move(c), oracle);
+  if (is_float && c.attributes.count("activation") != 0) {
+    double lo = 0, hi = 0;
+    ActivationBounds(c, lo, hi);
+    for (double& v : oracle[0].v) v = std::clamp(v, lo, hi);
+  }
+  const ir::Graph graph = BuildGraph(traits.op, c, in);
+  std::vector<std::vector<uint8_t>> inputs;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (c.inputs[i].type != DataType::kNone && !c.inputs[i].constant)
+      inputs.push_back(Pack(c.inputs[i].type, in[i].stored));
+  const auto plan = Convert(graph, numerics);
+  if (plan.empty()) return;
+  const auto outputs = RunOnPorts(plan, inputs);
+
+  if (outputs.size() != c.outputs.size()) return;  // RunOnPorts has reported why.
+  for (size_t i = 0; i < outputs.size(); ++i)
+    Comparison(traits, c, c.outputs[i], numerics)
+        .Run(oracle[i], exact.empty() ? nullptr : &exact[i], Unpack(c.outputs[i].type, outputs[i]));
+}
+
+}  // namespace
+
+Values::Values(Dims d, double fill) : dims(std::move(d)) {
+  size_t count = 1;
+  for (const int32_t dim : dims) count *= static_cast<size_t>(dim);
+  v.assign(count, fill);
+}
+
+Operand Operand::Constant() const {
+  Operand t = *this;
+  t.constant = true;
+  return t;
+}
+Operand Operand::Range(double low, double high) const {
+  Operand t = *this;
+  t.lo = low, t.hi = high;
+  return t;
+}
+Operand Operand::Fixed(std::vector<double> values) const {
+  Operand t = *this;
+  t.fixed = std::move(values);
+  return t;
+}
+double Operand::scale(size_t channel) const {
+  return scales.empty() ? 1.0 : static_cast<double>(scales[scales.size() == 1 ? 0 : channel]);
+}
+
+Operand Int8(Dims dims, float scale, int32_t zero_point) {
+  return {.type = DataType::kInt8,
+          .dims = std::move(dims),
+          .scales = {scale},
+          .zero_point = zero_point,
+          .lo = -128,
+          .hi = 127,
+          .fixed = {}};
+}
+Operand Float(Dims dims, double lo, double hi) {
+  return Plain(DataType::kFloat32, std::move(dims), lo, hi);
+}
+Operand Plain(DataType type, Dims dims, double lo, double hi) {
+  return {.type = type, .dims = std::move(dims), .scales = {}, .lo = lo, .hi = hi, .fixed = {}};
+}
+Operand Weights(Dims dims, int axis, int32_t zero_point) {
+  Operand t = Int8(std::move(dims), 0.0123f, zero_point).Constant();
+  if (axis < 0) return t;
+  t.axis = axis;
+  const auto count = static_cast<size_t>(t.dims[static_cast<size_t>(axis)]);
+  t.scales.clear();
+  for (size_t i = 0; i < count; ++i) t.scales.push_back(0.0031f * static_cast<float>(1 + (i * 7) % 11));
+  return t;
+}
+Operand Bias(int32_t count, double range) {
+  return Plain(DataType::kInt32, {count}, -range, range).Constant();
+}
+
+void ActivationBounds(const OpCase& c, double& lo, double& hi) {
+  const auto at = c.attributes.find("activation");
+  const std::string name = at == c.attributes.end() ? "none" : std::get<std::string>(at->second);
+  lo = name == "relu" || name == "relu6" ? 0 : name == "relu_n1_to_1" ? -1 : -std::numeric_limits<double>::infinity();
+  hi = name == "relu6" ? 6 : name == "relu_n1_to_1" ? 1 : std::numeric_limits<double>::infinity();
+}
+
+double Store(const OpCase& c, const Operand& t, double real) {
+  double lo = 0, hi = 0;
+  StoredBounds(c, t, lo, hi);
+  return std::clamp(std::round(real / t.scale() + t.zero_point), lo, hi);
+}
+
+Multiplier::Multiplier(double real) {
+  const double fraction = std::frexp(real, &exponent);
+  mantissa = std::llround(std::ldexp(fraction, 31));
+  if (mantissa == int64_t{1} << 31) mantissa >>= 1, ++exponent;
+}
+
+int64_t MultiplyByTflite(int64_t acc, const Multiplier& m) {
+  const int left = std::max(m.exponent, 0), right = std::max(-m.exponent, 0);
+  const int64_t shifted = static_cast<int32_t>(static_cast<uint32_t>(acc) << left);
+  // Nearest multiple of 2^-31, a tie goes up; then the nearest integer, a tie goes away from zero.
+  const int64_t high = (shifted * m.mantissa + (int64_t{1} << 30)) >> 31;
+  if (right == 0) return high;
+  const int64_t half = int64_t{1} << (right - 1);
+  return high >= 0 ? (high + half) >> right : -((-high + half) >> right);
+}
+
+std::vector<uint8_t> PlanOf(const OpTraits& traits, const OpCase& c, Numerics numerics) {
+  uint32_t state = kSeed;
+  Inputs in;
+  for (const Operand& t : c.inputs) in.push_back(Fill(t, state));
+  return Convert(BuildGraph(traits.op, WithDims(c, traits.oracle(c, in)), in), numerics);
+}
+
+void RunCases(const OpTraits& traits, const std::vector<OpCase>& cases) {
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const OpCase& c = cases[i];
+    const uint32_t seed = kSeed + static_cast<uint32_t>(i);
+    uint32_t state = seed;
+    Inputs in;
+    bool quantized = false;
+    for (const Operand& t : c.inputs) {
+      in.push_back(Fill(t, state));
+      quantized = quantized || IsQuantized(t);
+    }
+    for (const Operand& t : c.outputs) quantized = quantized || IsQuantized(t);
+    const auto name = [&](const char* arithmetic) {
+      return std::string(OpName(traits.op)) + " case " + std::to_string(i) + ", " + arithmetic + ", seed " +
+             std::to_string(seed);
+    };
+    {
+      SCOPED_TRACE(name(quantized ? "fp32_rne" : "any"));
+      RunCase(traits, c, in, Numerics::kFp32Rne);
+    }
+    if (!quantized) continue;
+    {
+      SCOPED_TRACE(name("tflite"));
+      RunCase(traits, c, in, Numerics::kTflite);
+    }
+    if (!traits.also_float) continue;
+    SCOPED_TRACE(name("float32"));
+    Inputs real = in;
+    const OpCase as_float = AsFloat(c, real);
+    RunCase(traits, as_float, real, Numerics::kFp32Rne);
+  }
+}
+
+}  // namespace takt::test

@@ -128,8 +128,12 @@ void Interpreter::AdvanceLoops() {
 Status Interpreter::RunJob(uint16_t id, bool prepare) {
   const JobView view = plan_->job(id);
   std::span<std::byte> bases[kMaxJobBases];
-  for (size_t i = 0; i < view.bases.size(); ++i) bases[i] = tensor(view.bases[i]);
-  const Job job{id, plan_->constant(view.stream).bytes, {bases, view.bases.size()}};
+  uint32_t read_only = 0;
+  for (size_t i = 0; i < view.bases.size(); ++i) {
+    bases[i] = tensor(view.bases[i]);
+    read_only |= uint32_t{plan_->tensor(view.bases[i]).constant} << i;
+  }
+  const Job job{id, plan_->constant(view.stream).bytes, {bases, view.bases.size()}, read_only};
   Device& device = *devices_[view.device];
   if (prepare) return device.Prepare(job);
   if (!device.caps().coherent) CleanCaches(view, id);

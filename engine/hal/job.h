@@ -18,6 +18,7 @@ struct Job {
   uint16_t id = 0;  ///< Index of the plan's job.
   std::span<const std::byte> stream;
   std::span<const std::span<std::byte>> bases;
+  uint32_t read_only = 0;  ///< Bit i: base i is a constant, which no command may write.
 };
 
 enum class JobState : uint8_t { kRunning = 0, kDone, kFailed };

@@ -15,7 +15,7 @@ void AddContraction(const T& op, uint64_t weights, const Walker& walker, AccessL
   list.Add(op.x, walker.Resolve(op.x), BoxBytes(op), false);
   list.Add(op.w, walker.Resolve(op.w), weights, false);
   const uint64_t acc = uint64_t{op.out_height} * op.out_width * op.out_channels * 4;
-  list.Add(op.acc, walker.Resolve(op.acc), acc, true);
+  list.Add(op.acc, walker.Resolve(op.acc), acc, true, 4);
   list.items[list.count - 1].read = op.accumulate != 0;
 }
 
@@ -27,9 +27,9 @@ void AddCopy(const Copy& op, const Walker& walker, AccessList& list) {
 
 void AddRequantize(const Requantize& op, const Walker& walker, AccessList& list) {
   const uint64_t elements = uint64_t{op.pixels} * op.channels;
-  list.Add(op.acc, walker.Resolve(op.acc), elements * 4, false);
-  list.Add(op.bias, walker.Resolve(op.bias), uint64_t{op.channels} * 4, false);
-  list.Add(op.table, walker.Resolve(op.table), op.channels * TableEntryBytes(op.numerics), false);
+  list.Add(op.acc, walker.Resolve(op.acc), elements * 4, false, 4);
+  list.Add(op.bias, walker.Resolve(op.bias), uint64_t{op.channels} * 4, false, 4);
+  list.Add(op.table, walker.Resolve(op.table), op.channels * TableEntryBytes(op.numerics), false, 4);
   list.Add(op.y, walker.Resolve(op.y), elements, true);
 }
 

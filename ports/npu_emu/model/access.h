@@ -11,6 +11,7 @@ struct Access {
   uint8_t space = 0;
   bool read = false;
   bool write = false;
+  uint8_t alignment = 1;  ///< That `begin` must have.
   uint64_t begin = 0, end = 0;
 };
 
@@ -19,8 +20,8 @@ struct AccessList {
   Access items[4];
   uint32_t count = 0;
 
-  void Add(Address a, uint64_t begin, uint64_t bytes, bool write) {
-    items[count++] = {a.space, !write, write, begin, begin + bytes};
+  void Add(Address a, uint64_t begin, uint64_t bytes, bool write, uint8_t alignment = 1) {
+    items[count++] = {a.space, !write, write, alignment, begin, begin + bytes};
   }
 };
 

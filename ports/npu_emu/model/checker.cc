@@ -106,6 +106,7 @@ Status Bad(Site site) {
 }
 
 Status Checker::Range(const Access& a) const {
+  if (a.begin % a.alignment != 0) return Bad(Site::kNpuRange);
   if (a.space >= kFirstBase) {
     const size_t base = a.space - kFirstBase;
     const bool ok = base < bases_.size() && a.end <= bases_[base].bytes && (!a.write || bases_[base].writable);
@@ -189,10 +190,12 @@ bool IsInt8(int32_t v) {
   return v >= -128 && v <= 127;
 }
 
+/// Weights lie in a weight buffer, whose bytes bound the kernels' scratch.
 template <typename T>
 bool ContractionOk(const T& op) {
-  return op.accumulate <= 1 && IsInt8(op.x_zero_point) && IsInt8(op.w_zero_point) &&
-         (T::kOp == MicroOp::kContract || op.channels == op.out_channels);
+  const auto space = static_cast<Buffer>(op.w.space);
+  return (space == Buffer::kWeight || space == Buffer::kWeightB) && op.accumulate <= 1 && IsInt8(op.x_zero_point) &&
+         IsInt8(op.w_zero_point) && (T::kOp == MicroOp::kContract || op.channels == op.out_channels);
 }
 
 /// Every window sees at least one cell of the box, and a sum of cells fits 32 bits.

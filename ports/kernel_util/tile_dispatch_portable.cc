@@ -1,0 +1,9 @@
+#include "ports/kernel_util/tile_kernels.h"
+
+namespace takt {
+
+const TileKernels& BestTileKernels() {
+  return kPortableTiles;
+}
+
+}  // namespace takt

@@ -1,0 +1,42 @@
+// Inner loops of contractions on tiles: int8 operands with strides of their own, int32 sums that accumulate modulo
+// 2^32.
+#ifndef TAKT_PORTS_KERNEL_UTIL_TILE_KERNELS_H_
+#define TAKT_PORTS_KERNEL_UTIL_TILE_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace takt {
+
+/// A kernel that slides over a box of x. Pads count the cells between the window of output (0, 0) and the box; cells
+/// outside the box do not contribute.
+struct TileWindow {
+  int32_t height, width, channels;  ///< Of the box.
+  ptrdiff_t x_row, x_pixel;         ///< Strides of the box in bytes.
+  int32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
+  int32_t out_height, out_width, out_channels;
+  int32_t x_zero_point, w_zero_point;  ///< In int8's range.
+  bool accumulate;
+};
+
+/// `column`: kernel_h * kernel_w * channels values; `weights`: as many for each output channel.
+struct TileScratch {
+  int16_t* column;
+  int16_t* weights;
+};
+
+/// One implementation; all give the same sums. acc: [out_height][out_width][out_channels].
+struct TileKernels {
+  /// w: [out_channels][kernel_h][kernel_w][channels]
+  void (*contract)(const TileWindow& window, const int8_t* x, const int8_t* w, uint32_t* acc, TileScratch scratch);
+  /// w: [kernel_h][kernel_w][channels], out_channels = channels.
+  void (*depthwise)(const TileWindow& window, const int8_t* x, const int8_t* w, uint32_t* acc);
+};
+
+extern const TileKernels kPortableTiles;
+/// The fastest that this machine runs.
+const TileKernels& BestTileKernels();
+
+}  // namespace takt
+
+#endif  // TAKT_PORTS_KERNEL_UTIL_TILE_KERNELS_H_

@@ -1,0 +1,166 @@
+#include "ports/npu_emu/executor.h"
+
+#include "engine/base/requantize.h"
+#include "ports/kernel_util/arithmetic.h"
+#include "ports/npu_emu/model/walker.h"
+
+namespace takt::npu {
+namespace {
+
+class Executor {
+ public:
+  Executor(const Spaces& spaces, TileScratch scratch, const TileKernels& kernels)
+      : spaces_(spaces), scratch_(scratch), kernels_(kernels) {}
+
+  void Run(const Command& command, const Walker& walker);
+
+ private:
+  template <typename T>
+  T* At(Address a, const Walker& walker) const {
+    return reinterpret_cast<T*>(spaces_.first[a.space] + walker.Resolve(a));
+  }
+  void RunCopy(const Copy& op, const Walker& walker) const;
+  void RunPool(const Pool& op, const Walker& walker) const;
+  void RunRequantize(const Requantize& op, const Walker& walker) const;
+  void RunAdd(const Add& op, const Walker& walker) const;
+
+  const Spaces& spaces_;
+  TileScratch scratch_;
+  const TileKernels& kernels_;
+};
+
+template <typename T>
+TileWindow WindowOf(const T& op) {
+  const auto i = [](uint32_t v) { return static_cast<int32_t>(v); };
+  return {i(op.height),       i(op.width),     i(op.channels),  ptrdiff_t{i(op.x_row)}, ptrdiff_t{i(op.x_pixel)},
+          i(op.kernel_h),     i(op.kernel_w),  i(op.stride_h),  i(op.stride_w),         i(op.dilation_h),
+          i(op.dilation_w),   i(op.pad_top),   i(op.pad_left),  i(op.out_height),       i(op.out_width),
+          i(op.out_channels), op.x_zero_point, op.w_zero_point, op.accumulate != 0};
+}
+
+void Executor::RunCopy(const Copy& op, const Walker& walker) const {
+  const auto* from = At<const std::byte>(op.from, walker);
+  auto* to = At<std::byte>(op.to, walker);
+  for (uint32_t plane = 0; plane < op.planes; ++plane, from += op.from_plane, to += op.to_plane) {
+    for (uint32_t row = 0; row < op.rows; ++row) {
+      std::memmove(to + size_t{row} * op.to_row, from + size_t{row} * op.from_row, op.row_bytes);
+    }
+  }
+}
+
+void Executor::RunPool(const Pool& op, const Walker& walker) const {
+  const auto* x = At<const int8_t>(op.x, walker);
+  auto* y = At<int8_t>(op.y, walker);
+  const auto i = [](uint32_t v) { return static_cast<int32_t>(v); };
+  for (int32_t oy = 0; oy < i(op.out_height); ++oy) {
+    const int32_t y0 = oy * i(op.stride_h) - i(op.pad_top);
+    const Span1d ys(y0, i(op.height), i(op.kernel_h), 1);
+    for (int32_t ox = 0; ox < i(op.out_width); ++ox) {
+      const int32_t x0 = ox * i(op.stride_w) - i(op.pad_left);
+      const Span1d xs(x0, i(op.width), i(op.kernel_w), 1);
+      const int32_t n = ys.size() * xs.size();
+      for (uint32_t c = 0; c < op.channels; ++c) {
+        int32_t sum = 0, largest = -128;
+        for (int32_t ky = ys.begin; ky < ys.end; ++ky) {
+          const int8_t* cell = x + ptrdiff_t{y0 + ky} * op.x_row + ptrdiff_t{x0 + xs.begin} * op.x_pixel + c;
+          for (int32_t kx = xs.begin; kx < xs.end; ++kx, cell += op.x_pixel) {
+            sum += *cell;
+            largest = *cell > largest ? *cell : largest;
+          }
+        }
+        const int32_t average = (sum > 0 ? sum + n / 2 : sum - n / 2) / n;
+        *y++ = static_cast<int8_t>(ClampInt(op.function == 0 ? average : largest, op.low, op.high));
+      }
+    }
+  }
+}
+
+/// Tables come from the plan's constants, which nothing has checked: a shift is held in its range.
+void Executor::RunRequantize(const Requantize& op, const Walker& walker) const {
+  const auto* acc = At<const uint32_t>(op.acc, walker);
+  const auto* bias = At<const uint32_t>(op.bias, walker);
+  auto* y = At<int8_t>(op.y, walker);
+  if (op.numerics == static_cast<uint32_t>(Numerics::kFp32Rne)) {
+    const auto* scales = At<const float>(op.table, walker);
+    const auto lo = static_cast<float>(op.low - op.zero_point), hi = static_cast<float>(op.high - op.zero_point);
+    for (uint32_t p = 0; p < op.pixels; ++p, acc += op.channels, y += op.channels) {
+      for (uint32_t c = 0; c < op.channels; ++c) {
+        y[c] = static_cast<int8_t>(RequantizeFp32Rne(acc[c] + bias[c], scales[c], lo, hi, op.zero_point));
+      }
+    }
+    return;
+  }
+  const auto* table = At<const int32_t>(op.table, walker);
+  for (uint32_t p = 0; p < op.pixels; ++p, acc += op.channels, y += op.channels) {
+    for (uint32_t c = 0; c < op.channels; ++c) {
+      const int32_t shift = ClampInt(table[2 * c + 1], -31, 30);
+      y[c] =
+          static_cast<int8_t>(RequantizeTflite(acc[c] + bias[c], table[2 * c], shift, op.zero_point, op.low, op.high));
+    }
+  }
+}
+
+void Executor::RunAdd(const Add& op, const Walker& walker) const {
+  const schema::AddParams params(
+      {static_cast<float>(op.low), static_cast<float>(op.high)}, op.a_multiplier, op.b_multiplier, op.output_multiplier,
+      static_cast<int8_t>(op.a_shift), static_cast<int8_t>(op.b_shift), static_cast<int8_t>(op.output_shift),
+      static_cast<int8_t>(op.left_shift), static_cast<int16_t>(op.a_zero_point), static_cast<int16_t>(op.b_zero_point),
+      static_cast<int16_t>(op.output_zero_point), static_cast<schema::AddFunction>(op.function), 0);
+  const auto *a = At<const int8_t>(op.a, walker), *b = At<const int8_t>(op.b, walker);
+  auto* y = At<int8_t>(op.y, walker);
+  const size_t n = size_t{op.rows} * op.row_bytes;
+  const bool rne = op.numerics == static_cast<uint32_t>(Numerics::kFp32Rne);
+  for (size_t i = 0; i < n; ++i)
+    y[i] = rne ? AddInt8<Fp32Rne>(params, a[i], b[i]) : AddInt8<Tflite>(params, a[i], b[i]);
+}
+
+void Executor::Run(const Command& command, const Walker& walker) {
+  switch (command.op) {
+    case MicroOp::kCopy:
+      RunCopy(command.as<Copy>(), walker);
+      break;
+    case MicroOp::kContract: {
+      const auto op = command.as<Contract>();
+      kernels_.contract(WindowOf(op), At<const int8_t>(op.x, walker), At<const int8_t>(op.w, walker),
+                        At<uint32_t>(op.acc, walker), scratch_);
+      break;
+    }
+    case MicroOp::kDepthwise: {
+      const auto op = command.as<Depthwise>();
+      kernels_.depthwise(WindowOf(op), At<const int8_t>(op.x, walker), At<const int8_t>(op.w, walker),
+                         At<uint32_t>(op.acc, walker));
+      break;
+    }
+    case MicroOp::kPool:
+      RunPool(command.as<Pool>(), walker);
+      break;
+    case MicroOp::kRequantize:
+      RunRequantize(command.as<Requantize>(), walker);
+      break;
+    case MicroOp::kAdd:
+      RunAdd(command.as<Add>(), walker);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+uint32_t ScratchBytes(const Machine& machine) {
+  // A column is at most as long as the weights that the widest weight buffer holds.
+  const uint32_t w = machine.buffer(Buffer::kWeight), b = machine.buffer(Buffer::kWeightB);
+  return 2 * 2 * (w > b ? w : b);
+}
+
+void Execute(const Stream& stream, const Spaces& spaces, TileScratch scratch, const TileKernels& kernels) {
+  Executor executor(spaces, scratch, kernels);
+  Walker walker(stream.commands);
+  for (;;) {
+    const Command command = walker.Next();
+    if (command.op == MicroOp::kEnd) return;
+    executor.Run(command, walker);
+  }
+}
+
+}  // namespace takt::npu

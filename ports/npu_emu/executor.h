@@ -1,0 +1,23 @@
+// What a checked stream computes, command by command, on scratchpad memory.
+#ifndef TAKT_PORTS_NPU_EMU_EXECUTOR_H_
+#define TAKT_PORTS_NPU_EMU_EXECUTOR_H_
+
+#include "ports/kernel_util/tile_kernels.h"
+#include "ports/npu_emu/model/machine.h"
+
+namespace takt::npu {
+
+/// First byte of every space; nullptr where a stream that passed CheckStream does not go.
+struct Spaces {
+  std::byte* first[kFirstBase + kMaxBases] = {};
+};
+
+/// Bytes for TileScratch that any command of a checked stream needs at most.
+uint32_t ScratchBytes(const Machine& machine);
+
+/// Runs the whole stream in program order, which its events make equal to every other allowed order.
+void Execute(const Stream& stream, const Spaces& spaces, TileScratch scratch, const TileKernels& kernels);
+
+}  // namespace takt::npu
+
+#endif  // TAKT_PORTS_NPU_EMU_EXECUTOR_H_

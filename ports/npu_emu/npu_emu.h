@@ -1,0 +1,69 @@
+// The emulated NPU as a device: runs the jobs that converter/npu made, bit-exactly, and knows when they end.
+#ifndef TAKT_PORTS_NPU_EMU_NPU_EMU_H_
+#define TAKT_PORTS_NPU_EMU_NPU_EMU_H_
+
+#include "engine/hal/device.h"
+#include "engine/hal/platform.h"
+#include "ports/npu_emu/executor.h"
+#include "ports/npu_emu/model/timing.h"
+
+namespace takt::npu {
+
+/// A virtual clock in cycles of the machine: stands still but for what devices and the application add.
+class VirtualClock {
+ public:
+  uint64_t now() const { return now_; }
+  void AdvanceTo(uint64_t cycles) { now_ = cycles > now_ ? cycles : now_; }
+  /// For Platform::clock; this object must outlive it.
+  Clock clock() {
+    return {[](void* self) { return static_cast<VirtualClock*>(self)->now_; }, this};
+  }
+
+ private:
+  uint64_t now_ = 0;
+};
+
+/// One job runs at a time, up to kMaxJobsInFlight queue up. A job computes at Submit; it is done, and its outputs may
+/// be used, when the clock reaches its end. Wait moves the clock there; each Poll moves it on by a microsecond.
+class NpuEmu final : public Device {
+ public:
+  static constexpr uint32_t kMaxJobs = 256;
+
+  /// Bytes that Init wants, 64-aligned.
+  static uint32_t WorkspaceBytes(const Machine& machine);
+
+  NpuEmu() : Device({.queue_depth = kMaxJobsInFlight, .can_cancel = true, .coherent = true, .base_alignment = 4}) {}
+
+  /// Takes the machine of a plan (Plan::machine()). `workspace` and `clock` must outlive this object. kMalformedPlan at
+  /// kNpuMachine, kArenaTooSmall or kMisaligned at kNpuWorkspace.
+  Status Init(std::span<const uint8_t> machine, std::span<std::byte> workspace, VirtualClock& clock);
+  /// Off: streams are checked and timed, outputs stay as they are. For sweeps; cycles are the same.
+  void set_functional(bool on) { functional_ = on; }
+
+  const Machine& machine() const { return machine_; }
+  /// Cycles of a prepared job.
+  uint64_t cycles(uint16_t job) const { return job < kMaxJobs ? cycles_[job] : 0; }
+
+ private:
+  Status DoPrepare(const Job& job) override;
+  Status DoSubmit(const Job& job) override;
+  JobState DoPoll(uint16_t job, Status& status) override;
+  JobState DoWait(uint16_t job, const WaitLimit& limit, Status& status) override;
+  Status DoCancel() override;
+  Status DoReset() override;
+  uint64_t DoBusyTicks() const override { return busy_cycles_; }
+  JobState StateOf(uint16_t job) const;
+
+  Machine machine_;
+  std::span<std::byte> workspace_;
+  VirtualClock* clock_ = nullptr;
+  bool functional_ = true;
+  uint64_t cycles_[kMaxJobs] = {};
+  uint64_t ends_[kMaxJobs] = {};
+  uint64_t free_at_ = 0;
+  uint64_t busy_cycles_ = 0;
+};
+
+}  // namespace takt::npu
+
+#endif  // TAKT_PORTS_NPU_EMU_NPU_EMU_H_

@@ -1,0 +1,72 @@
+#include "ports/kernel_util/tile_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace takt {
+namespace {
+
+/// The definition, one product at a time.
+std::vector<uint32_t> Naive(const TileWindow& t, const int8_t* x, const int8_t* w, std::vector<uint32_t> acc,
+                            bool depthwise) {
+  size_t at = 0;
+  for (int oy = 0; oy < t.out_height; ++oy) {
+    for (int ox = 0; ox < t.out_width; ++ox) {
+      for (int oc = 0; oc < t.out_channels; ++oc, ++at) {
+        if (!t.accumulate) acc[at] = 0;
+        for (int ky = 0; ky < t.kernel_h; ++ky) {
+          for (int kx = 0; kx < t.kernel_w; ++kx) {
+            for (int c = depthwise ? oc : 0; c < (depthwise ? oc + 1 : t.channels); ++c) {
+              const int y = oy * t.stride_h - t.pad_top + ky * t.dilation_h,
+                        xx = ox * t.stride_w - t.pad_left + kx * t.dilation_w;
+              if (y < 0 || y >= t.height || xx < 0 || xx >= t.width) continue;
+              const int tap = (ky * t.kernel_w + kx) * t.channels + c;
+              const int weight = w[depthwise ? tap : oc * t.kernel_h * t.kernel_w * t.channels + tap];
+              acc[at] += static_cast<uint32_t>((x[y * t.x_row + xx * t.x_pixel + c] - t.x_zero_point) *
+                                               (weight - t.w_zero_point));
+            }
+          }
+        }
+      }
+    }
+  }
+  return acc;
+}
+
+TEST(TileKernels, AllImplementationsGiveTheSumsOfTheDefinition) {
+  std::mt19937 random(3);
+  const auto draw = [&](int lo, int hi) {
+    return lo + static_cast<int>(random() % static_cast<unsigned>(hi - lo + 1));
+  };
+  for (int i = 0; i < 300; ++i) {
+    const bool depthwise = i % 3 == 0;
+    TileWindow t = {};
+    t.height = draw(1, 7), t.width = draw(1, 7), t.channels = draw(1, 40);
+    t.x_pixel = t.channels + draw(0, 3), t.x_row = t.x_pixel * t.width + draw(0, 5);
+    t.kernel_h = draw(1, 4), t.kernel_w = draw(1, 4), t.stride_h = draw(1, 3), t.stride_w = draw(1, 3);
+    t.dilation_h = draw(1, 2), t.dilation_w = draw(1, 2), t.pad_top = draw(0, 3), t.pad_left = draw(0, 3);
+    t.out_height = draw(1, 5), t.out_width = draw(1, 5), t.out_channels = depthwise ? t.channels : draw(1, 11);
+    t.x_zero_point = draw(-128, 127), t.w_zero_point = draw(-3, 3), t.accumulate = i % 2 == 0;
+    std::vector<int8_t> x(static_cast<size_t>(t.x_row * t.height)),
+        w(static_cast<size_t>(t.kernel_h * t.kernel_w * t.channels * t.out_channels));
+    for (auto& v : x) v = static_cast<int8_t>(random());
+    for (auto& v : w) v = static_cast<int8_t>(random());
+    const std::vector<uint32_t> start(static_cast<size_t>(t.out_height * t.out_width * t.out_channels), 0xFFFFFFF0u);
+    const auto expected = Naive(t, x.data(), w.data(), start, depthwise);
+    for (const TileKernels* kernels : {&kPortableTiles, &BestTileKernels()}) {
+      std::vector<int16_t> column(w.size()), weights(w.size());
+      std::vector<uint32_t> acc = start;
+      if (depthwise) {
+        kernels->depthwise(t, x.data(), w.data(), acc.data());
+      } else {
+        kernels->contract(t, x.data(), w.data(), acc.data(), {column.data(), weights.data()});
+      }
+      ASSERT_EQ(acc, expected) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace takt

@@ -57,7 +57,7 @@ Measured Measure(const Options& options) {
     trace.Clear();
     SetInputs(traced.net(), inputs);
     Require(options.plan, traced.net().Invoke());
-    for (const TraceEvent& event : trace.events()) measured.step_sums[event.step] += event.end - event.begin;
+    for (uint32_t k = 0; k < trace.size(); ++k) measured.step_sums[trace[k].step] += trace[k].end - trace[k].begin;
   }
   return measured;
 }

@@ -15,26 +15,31 @@ struct TraceEvent {
   uint16_t reserved[3];
 };
 
-/// Keeps the first `events.size()` events since Clear; later ones only set `overflowed`. Same thread as the
-/// interpreter.
+/// A ring: keeps the last `events.size()` events since Clear. Same thread as the interpreter.
 class Trace {
  public:
   Trace() = default;
   explicit Trace(std::span<TraceEvent> events) : events_(events) {}
 
   void Add(uint16_t step, uint64_t begin, uint64_t end) {
-    if (count_ == events_.size()) {
-      overflowed_ = true;
-    } else {
-      events_[count_++] = {begin, end, step, {}};
-    }
+    overflowed_ = overflowed_ || count_ == events_.size();
+    if (events_.empty()) return;
+    events_[next_] = {begin, end, step, {}};
+    next_ = next_ + 1 == events_.size() ? 0 : next_ + 1;
+    count_ += count_ < events_.size();
   }
-  void Clear() { count_ = 0, overflowed_ = false; }
-  std::span<const TraceEvent> events() const { return events_.first(count_); }
+  void Clear() { next_ = count_ = 0, overflowed_ = false; }
+  uint32_t size() const { return count_; }
+  /// Event `i` of size(), the oldest first.
+  const TraceEvent& operator[](uint32_t i) const {
+    return events_[(next_ + events_.size() - count_ + i) % events_.size()];
+  }
+  /// Older events are lost.
   bool overflowed() const { return overflowed_; }
 
  private:
   std::span<TraceEvent> events_;
+  uint32_t next_ = 0;
   uint32_t count_ = 0;
   bool overflowed_ = false;
 };

@@ -1,14 +1,13 @@
 #include "tests/support/plan_builder.h"
 
-#include <cstring>
-
+#include "engine/base/crc32.h"
 #include "engine/base/sha256.h"
 #include "engine/plan/trailer.h"
 
 namespace takt::test {
 
-PlanBytes::PlanBytes(const std::vector<uint8_t>& bytes) : store_(bytes.size() + 64), size_(bytes.size()) {
-  std::memcpy(this->bytes().data(), bytes.data(), size_);
+PlanBytes::PlanBytes(std::span<const uint8_t> bytes) : store_(bytes.size() + 64), size_(bytes.size()) {
+  if (size_ != 0) std::memcpy(this->bytes().data(), bytes.data(), size_);
 }
 
 std::span<uint8_t> PlanBytes::bytes() {
@@ -20,29 +19,51 @@ namespace {
 
 using Fbb = flatbuffers::FlatBufferBuilder;
 
-flatbuffers::Offset<void> Params(Fbb& fbb, const StepSpec& s) {
-  switch (s.tag) {
-    case schema::Params::SkipIf: return fbb.CreateStruct(schema::SkipIfParams(s.count)).Union();
-    case schema::Params::Loop: return fbb.CreateStruct(schema::LoopParams(s.count, s.max_trips)).Union();
-    case schema::Params::Clamp: return fbb.CreateStruct(schema::ClampParams(schema::Clamp(-1, 1))).Union();
-    default: return fbb.CreateStruct(schema::CopyParams(0)).Union();
-  }
+flatbuffers::Offset<schema::Step> MakeStep(Fbb& fbb, const StepSpec& s) {
+  fbb.StartStruct(s.alignment);
+  fbb.PushBytes(s.params.data(), s.params.size());
+  const flatbuffers::Offset<void> params(fbb.EndStruct());
+  return schema::CreateStep(fbb, s.tag, params, s.first_operand, s.inputs, s.outputs, s.numerics, s.scratch);
 }
 
-flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Binding>>> Bindings(Fbb& fbb,
-                                                                                     const std::vector<BindingSpec>& specs) {
-  std::vector<flatbuffers::Offset<schema::Binding>> out;
-  for (const BindingSpec& b : specs) out.push_back(schema::CreateBinding(fbb, fbb.CreateString(b.name), b.tensor));
+flatbuffers::Offset<schema::Binding> MakeBinding(Fbb& fbb, const BindingSpec& b) {
+  return schema::CreateBinding(fbb, fbb.CreateString(b.name), b.tensor, b.consumable);
+}
+
+flatbuffers::Offset<schema::Job> MakeJob(Fbb& fbb, const JobSpec& j) {
+  const auto bases = fbb.CreateVector(j.bases);
+  return schema::CreateJob(fbb, j.device, j.stream, bases, fbb.CreateVectorOfStructs(j.ranges));
+}
+
+template <typename Spec, typename Make>
+auto Tables(Fbb& fbb, const std::vector<Spec>& specs, const Make& make) {
+  std::vector<decltype(make(fbb, specs[0]))> out;
+  for (const Spec& s : specs) out.push_back(make(fbb, s));
   return fbb.CreateVector(out);
+}
+
+flatbuffers::Offset<schema::Target> MakeTarget(Fbb& fbb, int devices) {
+  std::vector<flatbuffers::Offset<flatbuffers::String>> names(static_cast<size_t>(devices), fbb.CreateString("npu"));
+  return schema::CreateTarget(fbb, 0, 0, fbb.CreateVector(names));
+}
+
+flatbuffers::Offset<schema::Debug> MakeDebug(Fbb& fbb, int steps, int tensors) {
+  std::vector<flatbuffers::Offset<schema::StepOrigin>> origins(
+      static_cast<size_t>(steps), schema::CreateStepOrigin(fbb, 0, fbb.CreateString("step")));
+  const std::vector<schema::TensorOrigin> sources(static_cast<size_t>(tensors));
+  const auto step_vector = steps != 0 ? fbb.CreateVector(origins) : 0;
+  const auto tensor_vector = tensors != 0 ? fbb.CreateVectorOfStructs(sources) : 0;
+  return schema::CreateDebug(fbb, step_vector, tensor_vector);
 }
 
 std::vector<uint8_t> Metadata(const PlanSpec& spec) {
   Fbb fbb;
-  std::vector<flatbuffers::Offset<schema::Step>> steps;
-  for (const StepSpec& s : spec.steps) {
-    const auto params = Params(fbb, s);
-    steps.push_back(schema::CreateStep(fbb, s.tag, params, s.first_operand, s.inputs, s.outputs, schema::Numerics::any, s.scratch));
-  }
+  const auto steps = Tables(fbb, spec.steps, MakeStep);
+  const auto jobs = Tables(fbb, spec.jobs, MakeJob);
+  const auto inputs = Tables(fbb, spec.inputs, MakeBinding);
+  const auto outputs = Tables(fbb, spec.outputs, MakeBinding);
+  const auto target = MakeTarget(fbb, spec.devices);
+  const auto debug = MakeDebug(fbb, spec.named_steps, spec.named_tensors);
   const auto arenas = fbb.CreateVectorOfStructs(spec.arenas);
   const auto constants = fbb.CreateVectorOfStructs(spec.constants);
   const auto dims = fbb.CreateVector(spec.dims);
@@ -50,28 +71,23 @@ std::vector<uint8_t> Metadata(const PlanSpec& spec) {
   const auto tensors = fbb.CreateVectorOfStructs(spec.tensors);
   const auto lives = fbb.CreateVectorOfStructs(spec.lives);
   const auto operands = fbb.CreateVector(spec.operands);
-  const auto step_vector = fbb.CreateVector(steps);
   const auto states = fbb.CreateVectorOfStructs(spec.states);
-  const auto inputs = Bindings(fbb, spec.inputs);
-  const auto outputs = Bindings(fbb, spec.outputs);
-  schema::PlanBuilder plan(fbb);
-  plan.add_major(spec.major);
-  plan.add_arenas(arenas);
-  plan.add_constants(constants);
-  plan.add_dims(dims);
-  plan.add_strides(strides);
-  plan.add_tensors(tensors);
-  plan.add_lives(lives);
-  plan.add_operands(operands);
-  plan.add_steps(step_vector);
-  plan.add_states(states);
-  plan.add_inputs(inputs);
-  plan.add_outputs(outputs);
-  schema::FinishPlanBuffer(fbb, plan.Finish());
+  const auto costs = fbb.CreateVector(spec.costs);
+  schema::FinishPlanBuffer(
+      fbb, schema::CreatePlan(fbb, spec.major, 0, 0, 0, target, arenas, constants, dims, strides, tensors, lives,
+                              operands, steps, jobs, states, inputs, outputs, costs, &spec.limits, false, debug));
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 
 }  // namespace
+
+uint16_t PlanSpec::AddConstant(std::span<const uint8_t> bytes) {
+  segment.resize((segment.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment);
+  constants.emplace_back(static_cast<uint32_t>(segment.size()), static_cast<uint32_t>(bytes.size()),
+                         Crc32(std::as_bytes(bytes)), schema::Layout::neutral, uint8_t{0}, uint16_t{0});
+  segment.insert(segment.end(), bytes.begin(), bytes.end());
+  return static_cast<uint16_t>(constants.size() - 1);
+}
 
 PlanBytes PlanSpec::Pack() const {
   std::vector<uint8_t> file = Metadata(*this);
@@ -81,10 +97,15 @@ PlanBytes PlanSpec::Pack() const {
   file.resize(SegmentOffset(trailer.metadata_bytes));
   file.insert(file.end(), segment.begin(), segment.end());
   trailer.total_bytes = file.size() + sizeof(trailer);
-  Sha256(std::as_bytes(std::span(file)), trailer.sha256);
   const auto* raw = reinterpret_cast<const uint8_t*>(&trailer);
   file.insert(file.end(), raw, raw + sizeof(trailer));
+  Rehash(file);
   return PlanBytes(file);
+}
+
+void Rehash(std::span<uint8_t> file) {
+  const auto body = file.first(file.size() - sizeof(PlanTrailer));
+  Sha256(std::as_bytes(body), file.data() + body.size() + offsetof(PlanTrailer, sha256));
 }
 
 PlanSpec CopyChain(int steps) {
@@ -101,6 +122,42 @@ PlanSpec CopyChain(int steps) {
   }
   spec.inputs = {{"x", 0}};
   spec.outputs = {{"y", static_cast<uint16_t>(steps)}};
+  return spec;
+}
+
+PlanSpec OneOfEverything() {
+  enum : uint16_t { x, c, s, a, b, d, e, f, y, h, stream };
+  PlanSpec spec;
+  spec.arenas = {schema::Arena(160, 160, 16, schema::ArenaKind::activation, 0)};
+  spec.dims = {16, 1};
+  constexpr uint16_t kLives[][2] = {{0, 2}, {0, 6}, {0, 9}, {0, 3}, {1, 7}, {2, 6}, {4, 8}, {5, 6}, {7, 9}, {8, 9}};
+  for (uint16_t t = x; t <= h; ++t) {
+    spec.tensors.emplace_back(16u * t, uint16_t{0}, uint16_t{t == c}, uint16_t{0xFFFF},
+                              t == c ? schema::DataType::boolean : schema::DataType::int8, uint8_t{1});
+    spec.lives.emplace_back(kLives[t][0], kLives[t][1], t);
+  }
+  spec.AddConstant(std::vector<uint8_t>(16, 0x5A));
+  spec.tensors.emplace_back(0u, uint16_t{1}, uint16_t{0}, uint16_t{0xFFFF}, schema::DataType::int8, uint8_t{1});
+  spec.operands = {x, a, x, d, c, d, f, f, e, b, y, e, h, h, s};
+  spec.devices = 1;
+  spec.jobs = {{.bases = {a, b}, .ranges = {schema::JobRange(0, 16, 0, false), schema::JobRange(0, 16, 1, true)}}};
+  spec.steps = {{.first_operand = 0},
+                Step(schema::Params::Submit, schema::SubmitParams(0, 0), 0, 0, 0),
+                {.first_operand = 2},
+                Step(schema::Params::Wait, schema::WaitParams(0, 0), 0, 0, 0),
+                Step(schema::Params::Loop, schema::LoopParams(2, 3), 4, 1, 0),
+                {.first_operand = 5},
+                {.first_operand = 7},
+                {.first_operand = 9},
+                {.first_operand = 11},
+                {.first_operand = 13}};
+  spec.states = {schema::State(s, h)};
+  spec.inputs = {{"x", x}, {"c", c}};
+  spec.outputs = {{"y", y}};
+  spec.costs.assign(10, 1);
+  spec.limits = schema::Limits(1000, 11, 10);
+  spec.named_steps = 10;
+  spec.named_tensors = 11;
   return spec;
 }
 

@@ -4,12 +4,16 @@
 #include <utility>
 
 #include "converter/backend/plan_writer.h"
+#include "converter/backend/scratch.h"
 #include "converter/backend/step_builder.h"
 #include "converter/frontend/tflite_importer.h"
+#include "converter/memory/checker.h"
 #include "converter/memory/liveness.h"
 #include "converter/memory/planner.h"
+#include "converter/memory/schedule.h"
 #include "converter/passes/pass.h"
 #include "engine/plan/plan.h"
+#include "ports/reference/kernels.h"
 
 namespace takt {
 namespace {
@@ -44,12 +48,16 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   passes::RunPasses(result.graph, context, options.keep_tensors, options.on_stage);
   if (!result.diagnostics.ok()) return;
 
-  const auto steps = backend::LowerGraph(result.graph, options.numerics, result.diagnostics);
+  auto steps = backend::LowerGraph(result.graph, options.numerics, result.diagnostics);
+  if (!result.diagnostics.ok()) return;
+  backend::AddScratch(result.graph, steps, reference::AllKernels(), result.diagnostics);
   if (!result.diagnostics.ok()) return;
   if (options.on_stage) options.on_stage("lower", result.graph);
+  steps = memory::ScheduleSteps(result.graph, std::move(steps));
   const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
   const memory::Placement placement = memory::Place(liveness.buffers, kArenaAlignment);
-  const std::string wrong = memory::CheckPlacement(liveness.buffers, placement, kArenaAlignment);
+  std::string wrong = memory::CheckPlacement(liveness.buffers, placement, kArenaAlignment);
+  if (wrong.empty()) wrong = memory::CheckSharing(result.graph, steps, liveness, placement);
   if (!wrong.empty()) {
     result.diagnostics.Error(WholeModel(name), "internal error of memory planning: " + wrong);
     return;

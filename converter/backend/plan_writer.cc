@@ -115,8 +115,10 @@ flatbuffers::Offset<schema::Step> Writer::AddStep(const StepSpec& spec) {
   const auto first = static_cast<uint16_t>(operands_.size());
   for (TensorId id : spec.inputs) operands_.push_back(index_.at(id));
   for (TensorId id : spec.outputs) operands_.push_back(index_.at(id));
+  const bool scratch = spec.scratch != ir::kNoTensor;
+  if (scratch) operands_.push_back(index_.at(spec.scratch));
   return schema::CreateStep(fbb_, static_cast<schema::Params>(spec.op), params, first, static_cast<uint8_t>(spec.inputs.size()),
-                            static_cast<uint8_t>(spec.outputs.size()), static_cast<schema::Numerics>(spec.numerics));
+                            static_cast<uint8_t>(spec.outputs.size()), static_cast<schema::Numerics>(spec.numerics), scratch);
 }
 
 flatbuffers::Offset<schema::Binding> Writer::AddBinding(TensorId id) {

@@ -19,6 +19,7 @@ struct StepSpec {
   std::vector<uint8_t> params;
   std::vector<ir::TensorId> inputs;
   std::vector<ir::TensorId> outputs;
+  ir::TensorId scratch = ir::kNoTensor;  ///< Bytes that the kernel wants during the step (AddScratch).
   int node = -1;  ///< Index in the graph.
 };
 

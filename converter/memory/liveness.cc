@@ -65,18 +65,10 @@ void ShareInPlace(const ir::Graph& graph, const std::vector<backend::StepSpec>& 
     last = std::max(last, live.last);
   }
   for (size_t s = 0; s < steps.size(); ++s) {
-    const OpInfo* info = FindOpInfo(steps[s].op);
-    if (info == nullptr || (info->traits & (kInPlace | kInPlaceLast)) == 0) continue;
-    const TensorId out = steps[s].outputs[0];
-    if (graph.tensor(out).view || roots.Find(out) != out) continue;
-    for (size_t i = 0; i < steps[s].inputs.size(); ++i) {
-      if ((info->traits & kInPlaceLast) != 0 && i + 1 != steps[s].inputs.size()) continue;
-      const TensorId in = steps[s].inputs[i];
-      const ir::Tensor& t = graph.tensor(in);
+    for (const TensorId in : InPlaceInputs(graph, steps[s])) {
+      const TensorId out = steps[s].outputs[0];
       const TensorId root = roots.Find(in);
-      if (t.is_constant() || t.view || IsInput(graph, root) || graph.IsOutput(root)) continue;
-      if (t.byte_size() != graph.tensor(out).byte_size() || t.dims != graph.tensor(out).dims) continue;
-      if (block_last[root] != static_cast<int32_t>(s)) continue;
+      if (block_last[root] != static_cast<int32_t>(s) || IsInput(graph, root) || graph.IsOutput(root)) continue;
       roots.Alias(out, in);
       block_last[root] = block_last[out];
       break;
@@ -85,6 +77,21 @@ void ShareInPlace(const ir::Graph& graph, const std::vector<backend::StepSpec>& 
 }
 
 }  // namespace
+
+std::vector<TensorId> InPlaceInputs(const ir::Graph& graph, const backend::StepSpec& step) {
+  const OpInfo* info = FindOpInfo(step.op);
+  if (info == nullptr || (info->traits & (kInPlace | kInPlaceLast)) == 0) return {};
+  const ir::Tensor& out = graph.tensor(step.outputs[0]);
+  std::vector<TensorId> inputs;
+  for (size_t i = (info->traits & kInPlaceLast) != 0 ? step.inputs.size() - 1 : 0; i < step.inputs.size(); ++i) {
+    const TensorId id = step.inputs[i];
+    if (id == ir::kNoTensor) continue;
+    const ir::Tensor& in = graph.tensor(id);
+    if (in.is_constant() || in.view || out.view || IsInput(graph, id) || graph.IsOutput(id)) continue;
+    if (in.byte_size() == out.byte_size() && in.dims == out.dims) inputs.push_back(id);
+  }
+  return inputs;
+}
 
 Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps) {
   std::map<TensorId, Interval> lives;
@@ -99,6 +106,7 @@ Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::Step
   for (size_t s = 0; s < steps.size(); ++s) {
     for (TensorId id : steps[s].inputs) use(id, static_cast<int32_t>(s));
     for (TensorId id : steps[s].outputs) use(id, static_cast<int32_t>(s));
+    use(steps[s].scratch, static_cast<int32_t>(s));
   }
   for (TensorId id : graph.outputs) use(id, end);
   Roots roots(graph);
@@ -106,9 +114,8 @@ Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::Step
 
   Liveness result;
   for (const auto& [id, live] : lives) result.tensors.push_back({id, live.first, live.last, 0, roots.Offset(id)});
-  std::sort(result.tensors.begin(), result.tensors.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : a.tensor < b.tensor;
-  });
+  std::sort(result.tensors.begin(), result.tensors.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.tensor < b.tensor; });
   std::map<TensorId, size_t> blocks;
   for (Liveness::Entry& entry : result.tensors) {
     const TensorId root = roots.Find(entry.tensor);

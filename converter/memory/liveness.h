@@ -23,6 +23,9 @@ struct Liveness {
   std::vector<Buffer> buffers;
 };
 
+/// Inputs whose memory output 0 of `step` may take over, if they die there.
+std::vector<ir::TensorId> InPlaceInputs(const ir::Graph& graph, const backend::StepSpec& step);
+
 Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps);
 
 }  // namespace takt::memory

@@ -15,21 +15,27 @@ struct Buffer {
   int32_t last = 0;
 };
 
+/// The step at which most bytes are live (the earliest of several). No placement needs less than `bytes`.
+struct PeakLoad {
+  int64_t bytes = 0;
+  int32_t step = 0;
+};
+
+/// `bytes` of buffers count rounded up to `alignment`.
+PeakLoad FindPeakLoad(const std::vector<Buffer>& buffers, int64_t alignment);
+
 /// Where each buffer lies, in the order given.
 struct Placement {
   std::vector<int64_t> offsets;
   int64_t peak_bytes = 0;
-  int64_t lower_bound_bytes = 0;  ///< Largest sum of (aligned) bytes live at one step.
-  int32_t peak_step = 0;          ///< A step of that sum.
-  std::string method;             ///< The heuristic that won.
+  int64_t lower_bound_bytes = 0;  ///< PeakLoad::bytes.
+  bool optimal = false;           ///< At the lower bound, or the exact search was exhaustive.
+  std::string method;             ///< What found it.
 };
 
-/// Tries every heuristic in a fixed order, then improves the best by a bounded hill climb and an exact search within a node
-/// budget; stops at the lower bound. Offsets are multiples of `alignment`. Deterministic.
+/// Five first-fit orders, then a bounded hill climb from the best, then an exact search within a fixed budget; stops at
+/// the lower bound. Offsets are multiples of `alignment`. Every order is total: the same buffers give the same offsets.
 Placement Place(const std::vector<Buffer>& buffers, int64_t alignment);
-
-/// Independent proof of a placement: empty if no two live buffers overlap and the peak holds; otherwise what is wrong.
-std::string CheckPlacement(const std::vector<Buffer>& buffers, const Placement& placement, int64_t alignment);
 
 }  // namespace takt::memory
 

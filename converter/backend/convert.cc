@@ -3,9 +3,11 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "converter/backend/plan_writer.h"
 #include "converter/backend/scratch.h"
 #include "converter/backend/step_builder.h"
+#include "converter/backend/target.h"
 #include "converter/frontend/tflite_importer.h"
 #include "converter/memory/checker.h"
 #include "converter/memory/liveness.h"
@@ -43,6 +45,11 @@ void SelfCheck(Conversion& result, const std::string& name) {
 /// From an imported graph to plan bytes; `result` holds the graph and the importer's findings.
 void RunStages(Conversion& result, std::span<const uint8_t> model, const ConvertOptions& options) {
   const std::string& name = result.graph.name;
+  const Target* target = FindTarget(options.target);
+  if (target == nullptr) {
+    result.diagnostics.Error(WholeModel(name), "no target '" + options.target + "'; there are: " + absl::StrJoin(TargetNames(), ", "));
+    return;
+  }
   if (options.on_stage) options.on_stage("import", result.graph);
   passes::PassContext context{options.numerics, result.diagnostics};
   passes::RunPasses(result.graph, context, options.keep_tensors, options.on_stage);
@@ -62,7 +69,7 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
     result.diagnostics.Error(WholeModel(name), "internal error of memory planning: " + wrong);
     return;
   }
-  result.plan = backend::WritePlan({result.graph, steps, liveness, placement, model, options.target, options.debug});
+  result.plan = backend::WritePlan({result.graph, steps, liveness, placement, model, *target, options.debug});
   SelfCheck(result, name);
   if (!result.diagnostics.ok()) result.plan.clear();
 }

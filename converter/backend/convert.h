@@ -18,7 +18,7 @@ namespace takt {
 /// Choices of a conversion; the defaults are what most people want.
 struct ConvertOptions {
   Numerics numerics = Numerics::kFp32Rne;
-  std::string target = "host";     ///< Name that the plan carries.
+  std::string target = "host";     ///< One of TargetNames().
   bool keep_tensors = false;       ///< No pass that eliminates a tensor: each source tensor can be compared.
   bool debug = false;              ///< Adds the debug table: source of every step and tensor.
   /// Called after each stage with its name and the graph as it stands.

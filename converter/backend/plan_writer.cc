@@ -31,6 +31,7 @@ class Writer {
   flatbuffers::Offset<schema::Step> AddStep(const StepSpec& spec);
   flatbuffers::Offset<schema::Binding> AddBinding(TensorId id);
   flatbuffers::Offset<schema::Debug> AddDebug();
+  flatbuffers::Offset<schema::Target> AddTarget();
   uint64_t WorkBound() const;
 
   const PlanInput& in_;
@@ -148,6 +149,14 @@ flatbuffers::Offset<schema::Debug> Writer::AddDebug() {
   return schema::CreateDebug(fbb_, step_vector, fbb_.CreateVectorOfStructs(tensors));
 }
 
+flatbuffers::Offset<schema::Target> Writer::AddTarget() {
+  const auto memory_name = fbb_.CreateString(in_.target.memory);
+  const std::vector<flatbuffers::Offset<schema::Memory>> memories = {schema::CreateMemory(fbb_, memory_name)};
+  const auto memory_vector = fbb_.CreateVector(memories);
+  const auto name = fbb_.CreateString(in_.target.name);
+  return schema::CreateTarget(fbb_, name, memory_vector);
+}
+
 /// At least the inner iterations that the ops' checks count: outputs times the cells that one output reads.
 uint64_t Writer::WorkBound() const {
   uint64_t work = 0;
@@ -183,8 +192,7 @@ std::vector<uint8_t> Writer::Write() {
   Sha256(std::as_bytes(in_.model), digest);
   const auto producer = fbb_.CreateString("takt");
   const auto source = fbb_.CreateVector(digest, 32);
-  const auto target_name = fbb_.CreateString(in_.target);
-  const auto target = schema::CreateTarget(fbb_, target_name);
+  const auto target = AddTarget();
   const std::vector<schema::Arena> arenas = {
       {static_cast<uint32_t>(in_.placement.peak_bytes), static_cast<uint32_t>(in_.placement.lower_bound_bytes), 16,
        schema::ArenaKind::activation, 0}};

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "converter/backend/step_builder.h"
+#include "converter/backend/target.h"
 #include "converter/memory/liveness.h"
 
 namespace takt::backend {
@@ -18,7 +18,7 @@ struct PlanInput {
   const memory::Liveness& liveness;
   const memory::Placement& placement;
   std::span<const uint8_t> model;  ///< Whose hash the plan carries.
-  std::string target;
+  const Target& target;
   bool debug = false;
 };
 

@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "converter/cli/files.h"
 #include "converter/cli/session.h"
+#include "converter/cli/terminal.h"
 #include "converter/cli/verbs.h"
 #include "converter/report/plan_report.h"
 
@@ -20,6 +22,8 @@ struct Options {
   int warmup = 3, iterations = 100;
   bool json = false;
 };
+
+constexpr int kShowEvery = 64;
 
 struct Measured {
   std::vector<uint64_t> sorted;     ///< Nanoseconds of each invocation, ascending.
@@ -39,7 +43,9 @@ Measured Measure(const Options& options) {
   Measured measured;
   Session session(options.plan, options.port);
   const auto inputs = LoadInputs(session.plan(), input_options);
+  ProgressLine progress;
   for (int i = -options.warmup; i < options.iterations; ++i) {
+    if (i % kShowEvery == 0) progress.Show(absl::StrCat("invocation ", i, " of ", options.iterations));
     SetInputs(session.net(), inputs);
     const uint64_t begin = Now();
     const Status status = session.net().Invoke();
@@ -62,16 +68,29 @@ Measured Measure(const Options& options) {
   return measured;
 }
 
-std::string Histogram(const std::vector<uint64_t>& sorted) {
-  constexpr size_t kBins = 12, kWidth = 50;
+struct Bin {
+  uint64_t from_ns;
+  uint64_t count;
+};
+
+/// Bins of equal width from the least to the largest sample.
+std::vector<Bin> Histogram(const std::vector<uint64_t>& sorted) {
+  constexpr uint64_t kBins = 12;
   const uint64_t low = sorted.front(), span = std::max<uint64_t>(sorted.back() - low + 1, kBins);
-  size_t counts[kBins] = {};
-  for (uint64_t sample : sorted) ++counts[static_cast<size_t>((sample - low) * kBins / span)];
-  const size_t most = *std::max_element(std::begin(counts), std::end(counts));
+  std::vector<Bin> bins;
+  for (uint64_t i = 0; i < kBins; ++i) bins.push_back({low + span * i / kBins, 0});
+  for (uint64_t sample : sorted) ++bins[static_cast<size_t>((sample - low) * kBins / span)].count;
+  return bins;
+}
+
+std::string HistogramText(const std::vector<Bin>& bins) {
+  constexpr uint64_t kWidth = 50;
+  uint64_t most = 0;
+  for (const Bin& bin : bins) most = std::max(most, bin.count);
   std::string text;
-  for (size_t i = 0; i < kBins; ++i) {
-    absl::StrAppendFormat(&text, "%12d ns | %-50s %d\n", low + span * i / kBins,
-                          std::string(counts[i] * kWidth / most, '#'), counts[i]);
+  for (const Bin& bin : bins) {
+    absl::StrAppendFormat(&text, "%12d ns | %-50s %d\n", bin.from_ns,
+                          std::string((bin.count * kWidth + most - 1) / most, '#'), bin.count);
   }
   return text;
 }
@@ -91,6 +110,8 @@ nlohmann::ordered_json BenchJson(const Options& options, const PlanFile& file, c
                                  {"p99_ns", Percentile(sorted, 990)},
                                  {"max_ns", sorted.back()},
                                  {"mean_ns", total / sorted.size()}};
+  for (const Bin& bin : Histogram(sorted))
+    json["histogram"].push_back({{"from_ns", bin.from_ns}, {"count", bin.count}});
   json["steps"] = nlohmann::ordered_json::array();
   for (uint32_t i = 0; i < measured.step_sums.size(); ++i) {
     const double share =
@@ -113,7 +134,7 @@ int Run(const Options& options) {
   for (const char* key : {"min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns", "mean_ns"}) {
     std::printf("%8s %12llu\n", key, static_cast<unsigned long long>(json[key].get<uint64_t>()));
   }
-  std::printf("%s", Histogram(measured.sorted).c_str());
+  std::printf("%s", HistogramText(Histogram(measured.sorted)).c_str());
   for (const auto& step : json["steps"]) {
     std::printf("%4u %5.1f %%  %s\n", step["index"].get<uint32_t>(), 100 * step["share"].get<double>(),
                 step["name"].get<std::string>().c_str());

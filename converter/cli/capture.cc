@@ -5,33 +5,121 @@
 #include <cstring>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "converter/cli/files.h"
 #include "converter/report/plan_report.h"
 
 namespace takt::cli {
 namespace {
 
+constexpr uint64_t kLongestWaitNs = 60'000'000'000;
+
 template <typename T>
-double Load(const std::vector<uint8_t>& bytes, uint64_t i) {
+T Load(const std::vector<uint8_t>& bytes, uint64_t i) {
   T value;
   std::memcpy(&value, &bytes[i * sizeof(T)], sizeof(T));
-  return static_cast<double>(value);
+  return value;
+}
+
+double FromHalf(uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const double fraction = bits & 1023;
+  double value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  if (exponent == 31)
+    value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
+/// Copies the elements of a view, strides in bytes, one after another.
+void Gather(const TensorView& view, std::span<const std::byte> memory, std::vector<uint8_t>& dense) {
+  const size_t element = BitWidth(view.type) / 8;
+  int32_t at[kMaxRank] = {};
+  for (size_t to = 0; to < dense.size(); to += element) {
+    size_t from = 0;
+    for (int k = 0; k < view.rank; ++k) from += static_cast<size_t>(at[k]) * static_cast<size_t>(view.strides[k]);
+    std::memcpy(&dense[to], memory.data() + from, element);
+    for (int k = view.rank - 1; k >= 0 && ++at[k] == view.dims[k]; --k) at[k] = 0;
+  }
+}
+
+class Recorder {
+ public:
+  explicit Recorder(Session& session) : session_(session), seen_(session.plan().tensor_count()) {}
+
+  void Take(uint32_t step, uint16_t tensor) {
+    const Plan& plan = session_.plan();
+    const TensorView view = plan.tensor(tensor);
+    if (view.constant || seen_[tensor]) return;
+    seen_[tensor] = true;
+    const TensorOriginView origin = plan.tensor_origin(tensor);
+    Captured one{step,
+                 report::StepName(session_.file().root(), step),
+                 origin.source,
+                 view.type,
+                 origin.scale,
+                 origin.zero_point,
+                 1,
+                 {}};
+    for (int k = 0; k < view.rank; ++k) one.elements *= static_cast<uint64_t>(view.dims[k]);
+    one.bytes.resize(plan.tensor_bytes(tensor));
+    const std::span<const std::byte> memory = session_.net().tensor(tensor);
+    if (view.strides != nullptr) {
+      Gather(view, memory, one.bytes);
+    } else if (!one.bytes.empty()) {
+      std::memcpy(one.bytes.data(), memory.data(), one.bytes.size());
+    }
+    captured_.push_back(std::move(one));
+  }
+
+  std::vector<Captured> Finish() {
+    std::stable_sort(captured_.begin(), captured_.end(),
+                     [](const Captured& a, const Captured& b) { return a.step < b.step; });
+    return std::move(captured_);
+  }
+
+ private:
+  Session& session_;
+  std::vector<bool> seen_;
+  std::vector<Captured> captured_;
+};
+
+/// One step, however long its device takes within reason.
+Progress RunOneStep(const std::string& path, Interpreter& net) {
+  const uint64_t deadline = Now() + kLongestWaitNs;
+  while (true) {
+    const Progress progress = net.Step(1);
+    if (progress == Progress::kFailed) Require(path, net.status());
+    if (progress != Progress::kWaiting) return progress;
+    if (Now() > deadline)
+      throw InputError(
+          absl::StrCat(path, ": the device of step ", net.cursor(), " has been busy for 60 s; check the device"));
+  }
 }
 
 }  // namespace
 
 double Captured::Stored(uint64_t i) const {
   switch (type) {
-    case DataType::kFloat32: return Load<float>(bytes, i);
-    case DataType::kInt8: return Load<int8_t>(bytes, i);
-    case DataType::kInt16: return Load<int16_t>(bytes, i);
-    case DataType::kInt32: return Load<int32_t>(bytes, i);
-    case DataType::kUint32: return Load<uint32_t>(bytes, i);
-    case DataType::kInt64: return Load<int64_t>(bytes, i);
-    case DataType::kUint64: return Load<uint64_t>(bytes, i);
-    case DataType::kFloat16: return Load<uint16_t>(bytes, i);
-    case DataType::kInt4: return (bytes[i / 2] >> (i % 2 * 4) & 15) - ((bytes[i / 2] >> (i % 2 * 4) & 8) << 1);
-    default: return Load<uint8_t>(bytes, i);
+    case DataType::kFloat32:
+      return Load<float>(bytes, i);
+    case DataType::kInt8:
+      return Load<int8_t>(bytes, i);
+    case DataType::kInt16:
+      return Load<int16_t>(bytes, i);
+    case DataType::kInt32:
+      return Load<int32_t>(bytes, i);
+    case DataType::kUint32:
+      return Load<uint32_t>(bytes, i);
+    case DataType::kInt64:
+      return static_cast<double>(Load<int64_t>(bytes, i));
+    case DataType::kUint64:
+      return static_cast<double>(Load<uint64_t>(bytes, i));
+    case DataType::kFloat16:
+      return FromHalf(Load<uint16_t>(bytes, i));
+    case DataType::kInt4:
+      return (bytes[i / 2] >> (i % 2 * 4) & 15) - ((bytes[i / 2] >> (i % 2 * 4) & 8) << 1);
+    default:
+      return Load<uint8_t>(bytes, i);
   }
 }
 
@@ -39,35 +127,26 @@ double Captured::Real(uint64_t i) const {
   return scale == 0 ? Stored(i) : static_cast<double>(scale) * (Stored(i) - zero_point);
 }
 
-std::vector<Captured> CaptureSteps(const std::string& path, Session& session,
-                                   const std::vector<std::vector<uint8_t>>& inputs) {
-  std::vector<Captured> captured;
+std::vector<Captured> CaptureTensors(const std::string& path, Session& session,
+                                     const std::vector<std::vector<uint8_t>>& inputs) {
   Interpreter& net = session.net();
   const Plan& plan = session.plan();
+  Recorder recorder(session);
   SetInputs(net, inputs);
   Require(path, net.Begin());
   for (Progress progress = Progress::kMore; progress != Progress::kDone;) {
     const uint32_t step = net.cursor();
-    progress = net.Step(1);
-    if (progress == Progress::kFailed) Require(path, net.status());
-    if (progress == Progress::kWaiting || step >= plan.step_count()) continue;
-    for (uint16_t tensor : plan.step(step).outputs) {
-      if (plan.tensor(tensor).strides != nullptr || plan.tensor(tensor).constant) continue;
-      const TensorOriginView origin = plan.tensor_origin(tensor);
-      const auto bytes = net.tensor(tensor);
-      Captured one{step, report::StepName(session.file().root(), step), origin.source, plan.tensor(tensor).type,
-                   origin.scale, origin.zero_point, {}};
-      one.bytes.resize(bytes.size());
-      std::memcpy(one.bytes.data(), bytes.data(), bytes.size());
-      captured.push_back(std::move(one));
-    }
+    for (uint16_t tensor : plan.step(step).inputs) recorder.Take(step, tensor);
+    progress = RunOneStep(path, net);
+    for (uint16_t tensor : plan.step(step).outputs) recorder.Take(step, tensor);
   }
-  return captured;
+  for (uint32_t i = 0; i < plan.output_count(); ++i) recorder.Take(plan.step_count() - 1, plan.output(i).tensor);
+  return recorder.Finish();
 }
 
 Difference Compare(const Captured& a, const Captured& b) {
   Difference difference;
-  difference.elements = a.Elements();
+  difference.elements = a.elements;
   const bool stored = a.type == b.type;
   double ab = 0, aa = 0, bb = 0;
   for (uint64_t i = 0; i < difference.elements; ++i) {

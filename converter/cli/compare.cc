@@ -1,13 +1,14 @@
 // takt compare
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "converter/cli/capture.h"
 #include "converter/cli/files.h"
 #include "converter/cli/session.h"
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::string plan, other, golden, port = "reference", other_port = "reference";
   InputOptions inputs;
-  double tolerance = -1;
+  double tolerance = 0;
   bool json = false;
 };
 
@@ -34,68 +35,101 @@ struct Row {
 
 struct Comparison {
   std::vector<Row> rows;
-  std::vector<std::string> unmatched;
+  std::vector<std::string> eliminated;  ///< Tensors of the source that the plan does not have: passes removed them.
+  std::vector<std::string> unmatched;   ///< Tensors of the plan without a counterpart.
 };
 
 std::string GoldenPath(const std::string& folder, int32_t source) {
   return (fs::path(folder) / absl::StrCat("t", source, ".bin")).string();
 }
 
+/// Source tensors t of which the folder has t<t>.bin.
+std::set<int32_t> GoldenTensors(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw InputError(absl::StrCat(folder, ": is no folder; name one with t<i>.bin"));
+  std::set<int32_t> tensors;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string stem = entry.path().stem().string();
+    int32_t tensor = 0;
+    if (entry.path().extension() == ".bin" && stem.starts_with("t") && absl::SimpleAtoi(stem.substr(1), &tensor))
+      tensors.insert(tensor);
+  }
+  if (tensors.empty()) throw InputError(absl::StrCat(folder, ": has no t<i>.bin, i a tensor of the source model"));
+  return tensors;
+}
+
+Captured Golden(const std::string& folder, const Captured& ours) {
+  const std::string path = GoldenPath(folder, ours.source);
+  Captured golden = ours;
+  golden.bytes = ReadFile(path);
+  if (golden.bytes.size() != ours.bytes.size()) {
+    throw InputError(absl::StrCat(path, ": has ", golden.bytes.size(), " bytes, tensor ", ours.source,
+                                  " of the plan has ", ours.bytes.size(),
+                                  "; the golden files must come from the same model"));
+  }
+  return golden;
+}
+
 Comparison CompareToGolden(const std::string& folder, const std::vector<Captured>& captured) {
   Comparison comparison;
-  std::set<std::string> used;
+  std::set<int32_t> left = GoldenTensors(folder);
+  const std::set<int32_t> golden = left;
   for (const Captured& ours : captured) {
-    const std::string path = GoldenPath(folder, ours.source);
-    if (ours.source < 0 || !fs::exists(path)) continue;
-    Captured golden = ours;
-    golden.bytes = ReadFile(path);
-    if (golden.bytes.size() != ours.bytes.size()) {
-      throw InputError(absl::StrCat(path, ": has ", golden.bytes.size(), " bytes, tensor ", ours.source, " of the plan has ",
-                                    ours.bytes.size(), "; the golden files must come from the same model"));
-    }
-    used.insert(fs::path(path).filename().string());
-    comparison.rows.push_back({ours.step, ours.name, ours.source, Compare(ours, golden)});
+    if (!golden.contains(ours.source)) continue;
+    left.erase(ours.source);
+    comparison.rows.push_back({ours.step, ours.name, ours.source, Compare(ours, Golden(folder, ours))});
   }
-  std::set<std::string> left;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("t") && name.ends_with(".bin") && !used.contains(name)) left.insert(name);
-  }
-  comparison.unmatched.assign(left.begin(), left.end());
+  for (int32_t tensor : left) comparison.eliminated.push_back(absl::StrCat("t", tensor));
   return comparison;
 }
 
 /// By source tensor if both plans have a debug table, else by position.
 Comparison ComparePlans(const std::vector<Captured>& ours, const std::vector<Captured>& theirs, bool by_source) {
   Comparison comparison;
+  std::set<int32_t> left;
+  for (const Captured& their : theirs) {
+    if (by_source && their.source >= 0) left.insert(their.source);
+  }
   for (size_t i = 0; i < ours.size(); ++i) {
     const Captured* match = nullptr;
     if (!by_source && i < theirs.size()) match = &theirs[i];
     for (size_t k = 0; by_source && ours[i].source >= 0 && k < theirs.size(); ++k) {
       if (theirs[k].source == ours[i].source) match = &theirs[k];
     }
-    if (match == nullptr || match->Elements() != ours[i].Elements()) {
+    left.erase(ours[i].source);
+    if (match == nullptr || match->elements != ours[i].elements) {
       comparison.unmatched.push_back(absl::StrCat("step ", ours[i].step, " (", ours[i].name, ")"));
     } else {
       comparison.rows.push_back({ours[i].step, ours[i].name, ours[i].source, Compare(ours[i], *match)});
     }
   }
+  for (int32_t tensor : left) comparison.eliminated.push_back(absl::StrCat("t", tensor));
   return comparison;
+}
+
+/// Without --input and --random, the golden folder's own files of the graph's inputs.
+InputOptions GoldenInputs(const Options& options, const Plan& plan) {
+  InputOptions inputs = options.inputs;
+  if (!inputs.files.empty() || inputs.seed.has_value()) return inputs;
+  for (uint32_t i = 0; i < plan.input_count(); ++i) {
+    inputs.files.push_back(GoldenPath(options.golden, plan.tensor_origin(plan.input(i).tensor).source));
+  }
+  return inputs;
 }
 
 Comparison MakeComparison(const Options& options) {
   Session session(options.plan, options.port);
-  const auto inputs = LoadInputs(session.plan(), options.inputs);
-  const bool debug = session.plan().has_debug();
+  const Plan& plan = session.plan();
   if (!options.golden.empty()) {
-    if (!fs::is_directory(options.golden)) throw InputError(absl::StrCat(options.golden, ": is no folder; name one with t<i>.bin"));
-    if (!debug) throw InputError(absl::StrCat(options.plan, ": has no debug table; convert with --debug"));
-    return CompareToGolden(options.golden, CaptureSteps(options.plan, session, inputs));
+    if (!plan.has_debug())
+      throw InputError(absl::StrCat(options.plan, ": has no debug table; convert with --keep-tensors"));
+    const auto inputs = LoadInputs(plan, GoldenInputs(options, plan));
+    return CompareToGolden(options.golden, CaptureTensors(options.plan, session, inputs));
   }
   Session other(options.other, options.other_port);
+  const auto inputs = LoadInputs(plan, options.inputs);
   const auto other_inputs = LoadInputs(other.plan(), options.inputs);
-  return ComparePlans(CaptureSteps(options.plan, session, inputs), CaptureSteps(options.other, other, other_inputs),
-                      debug && other.plan().has_debug());
+  return ComparePlans(CaptureTensors(options.plan, session, inputs), CaptureTensors(options.other, other, other_inputs),
+                      plan.has_debug() && other.plan().has_debug());
 }
 
 void Print(const Comparison& comparison, double tolerance) {
@@ -105,18 +139,16 @@ void Print(const Comparison& comparison, double tolerance) {
                 static_cast<unsigned long long>(row.difference.count), row.difference.cosine, row.name.c_str(),
                 row.difference.max > tolerance ? "  <-" : "");
   }
-  for (const std::string& name : comparison.unmatched) {
-    std::printf("not compared: %s (eliminated by a pass: convert with --keep-tensors --debug)\n", name.c_str());
+  if (!comparison.eliminated.empty()) {
+    std::printf("eliminated by passes (--keep-tensors keeps them): %s\n",
+                absl::StrJoin(comparison.eliminated, " ").c_str());
   }
+  for (const std::string& name : comparison.unmatched) std::printf("without a counterpart: %s\n", name.c_str());
 }
 
-int Run(const Options& options) {
-  const Comparison comparison = MakeComparison(options);
-  const double tolerance = std::max(options.tolerance, 0.0);
-  const Row* first = nullptr;
+nlohmann::ordered_json ComparisonJson(const Comparison& comparison, const Row* first) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Row& row : comparison.rows) {
-    if (first == nullptr && row.difference.max > tolerance) first = &row;
     rows.push_back({{"step", row.step},
                     {"name", row.name},
                     {"source_tensor", row.source},
@@ -125,40 +157,56 @@ int Run(const Options& options) {
                     {"elements", row.difference.elements},
                     {"cosine", row.difference.cosine}});
   }
-  if (rows.empty()) throw InputError("nothing to compare; convert both with --debug --keep-tensors from the same model");
+  nlohmann::ordered_json json = {
+      {"tensors", rows}, {"eliminated", comparison.eliminated}, {"unmatched", comparison.unmatched}};
+  json["first_diverging_step"] = first == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(first->step);
+  return json;
+}
+
+int Run(const Options& options) {
+  const Comparison comparison = MakeComparison(options);
+  if (comparison.rows.empty())
+    throw InputError("nothing to compare; convert both with --keep-tensors from the same model");
+  const auto diverging = std::find_if(comparison.rows.begin(), comparison.rows.end(),
+                                      [&](const Row& row) { return row.difference.max > options.tolerance; });
+  const Row* first = diverging == comparison.rows.end() ? nullptr : &*diverging;
   if (options.json) {
-    nlohmann::ordered_json json = {{"steps", rows}, {"not_compared", comparison.unmatched}};
-    json["first_diverging_step"] = first == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(first->step);
-    std::printf("%s\n", json.dump(2).c_str());
+    std::printf("%s\n", ComparisonJson(comparison, first).dump(2).c_str());
   } else {
-    Print(comparison, tolerance);
-    if (first == nullptr) std::printf("no step differs by more than %g\n", tolerance);
-    if (first != nullptr) std::printf("first diverging step: %u (%s)\n", first->step, first->name.c_str());
+    Print(comparison, options.tolerance);
   }
-  if (first != nullptr && options.tolerance >= 0) {
-    throw InputError(absl::StrCat("step ", first->step, " differs by ", first->difference.max, ", more than --tolerance ", tolerance));
+  if (first != nullptr) {
+    throw InputError(absl::StrCat(options.plan, ": first diverging step: ", first->step, " (", first->name,
+                                  "), tensor ", first->source, " differs by ", first->difference.max,
+                                  ", more than --tolerance ", options.tolerance));
   }
+  if (!options.json)
+    std::printf("%zu tensors, none differs by more than %g\n", comparison.rows.size(), options.tolerance);
   return kDone;
 }
 
 }  // namespace
 
 void AddCompare(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("compare", "Compares a plan step by step with golden tensors or another plan");
+  CLI::App* verb =
+      app.add_subcommand("compare", "Compares a plan tensor by tensor with golden ones, another plan or port");
   auto options = std::make_shared<Options>();
   verb->add_option("plan", options->plan, "The .takt file")->required();
   auto* other = verb->add_option("other", options->other, "Another .takt file (the same one for another port)");
-  verb->add_option("--golden", options->golden, "Folder with t<i>.bin, i a tensor of the source model")->excludes(other);
+  verb->add_option("--golden", options->golden, "Folder with t<i>.bin, i a tensor of the source model")
+      ->excludes(other);
   AddInputOptions(*verb, options->inputs);
   verb->add_option("--port", options->port, "Kernels of the plan")->capture_default_str();
   verb->add_option("--other-port", options->other_port, "Kernels of the other plan")->capture_default_str();
-  verb->add_option("--tolerance", options->tolerance, "Largest difference that exits with 0 (default: all do)")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_flag("--json", options->json, "As JSON: max_diff, cosine of each step, first_diverging_step");
+  verb->add_option("--tolerance", options->tolerance, "Largest difference that exits with 0; beyond it with 1")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb->add_flag("--json", options->json, "As JSON: max_diff, cosine of each tensor, first_diverging_step");
   verb->footer(std::string("Examples:\n"
-                           "  takt convert kws.tflite -o kws.takt --numerics tflite --debug --keep-tensors\n"
-                           "  takt compare kws.takt --golden golden/kws --input in_0.bin --tolerance 0\n"
-                           "  takt compare kws.takt kws_fp32.takt --input in_0.bin\n"
+                           "  takt convert kws.tflite -o kws.takt --numerics tflite --keep-tensors\n"
+                           "  takt compare kws.takt --golden golden_layers/kws/1    # the input, too, is its t<i>.bin\n"
+                           "  takt compare kws.takt kws_fp32.takt --random 1 --tolerance 1\n"
+                           "  takt compare kws.takt kws.takt --other-port reference --input in_0.bin\n"
                            "Differences are in units of the stored values; in real values if the types differ.\n") +
                kExitCodes);
   verb->callback([options, &action] {

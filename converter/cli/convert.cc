@@ -1,14 +1,18 @@
 // takt convert
+#include "converter/backend/convert.h"
+
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "converter/backend/convert.h"
+#include "absl/strings/str_join.h"
+#include "converter/backend/target.h"
 #include "converter/cli/emit.h"
 #include "converter/cli/files.h"
 #include "converter/cli/session.h"
+#include "converter/cli/terminal.h"
 #include "converter/cli/verbs.h"
 #include "converter/report/plan_report.h"
 
@@ -16,16 +20,19 @@ namespace takt::cli {
 namespace {
 
 struct Options {
-  std::string model, output, numerics = "fp32_rne", emit_c, emit_kernels;
+  std::string model, output, emit_c, emit_kernels;
   ConvertOptions convert;
   bool json = false, print_ir = false;
 };
 
 const char* SeverityName(Severity severity) {
   switch (severity) {
-    case Severity::kNote: return "note";
-    case Severity::kWarning: return "warning";
-    case Severity::kError: return "error";
+    case Severity::kNote:
+      return "note";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
   }
   return "?";
 }
@@ -44,33 +51,47 @@ void PrintDiagnostics(const Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics.all()) std::fprintf(stderr, "%s\n", diagnostic.ToString().c_str());
 }
 
-int Run(Options& options) {
-  options.convert.numerics = options.numerics == "tflite" ? Numerics::kTflite : Numerics::kFp32Rne;
+/// Shows each stage at a terminal; prints the graph after it if wanted.
+void WatchStages(Options& options, ProgressLine& progress) {
+  options.convert.on_stage = [&](const std::string& stage, const ir::Graph& graph) {
+    progress.Show(absl::StrCat(options.model, ": ", stage, " done"));
+    if (options.print_ir) std::printf("; after %s\n%s\n", stage.c_str(), GraphText(graph).c_str());
+  };
+}
+
+Conversion Convert(Options& options) {
   const std::vector<uint8_t> model = ReadFile(options.model);
-  if (options.print_ir) {
-    options.convert.on_stage = [](const std::string& stage, const ir::Graph& graph) {
-      std::printf("; after %s\n%s\n", stage.c_str(), GraphText(graph).c_str());
-    };
-  }
-  const Conversion made =
-      ConvertTflite(model, std::filesystem::path(options.model).filename().string(), options.convert);
+  if (IsPlan(model))
+    throw InputError(absl::StrCat(options.model, ": is a plan already; takt inspect shows it, takt run runs it"));
+  ProgressLine progress;
+  WatchStages(options, progress);
+  return ConvertTflite(model, std::filesystem::path(options.model).filename().string(), options.convert);
+}
+
+int Run(Options& options) {
+  options.convert.debug = options.convert.debug || options.convert.keep_tensors;
+  const Conversion made = Convert(options);
   if (!made.diagnostics.ok()) {
-    if (options.json) std::printf("%s\n", nlohmann::ordered_json{{"diagnostics", DiagnosticsJson(made.diagnostics)}}.dump(2).c_str());
+    if (options.json)
+      std::printf("%s\n", nlohmann::ordered_json{{"diagnostics", DiagnosticsJson(made.diagnostics)}}.dump(2).c_str());
     PrintDiagnostics(made.diagnostics);
     throw InputError(absl::StrCat(options.model, ": not converted; nothing was written"));
   }
-  WriteFileAtomically(options.output, made.plan);
-  const PlanFile file(options.output);
-  if (!options.emit_c.empty()) EmitC(file, options.emit_c);
-  if (!options.emit_kernels.empty()) EmitKernels(file.plan(), options.emit_kernels);
+  const PlanFile file(options.output, made.plan);
+  std::vector<OutputFile> files;
+  if (!options.emit_c.empty()) files = EmitC(file, options.emit_c);
+  if (!options.emit_kernels.empty()) files.push_back(EmitKernels(file.plan(), options.emit_kernels));
+  files.push_back({options.output, made.plan});
+  const Requirements need = PlanNeed(file, "reference");
+  WriteFiles(files);
   if (options.json) {
-    nlohmann::ordered_json json = report::PlanJson(file.root(), made.plan.size());
+    nlohmann::ordered_json json = report::PlanJson(file.root(), made.plan.size(), need);
     json["diagnostics"] = DiagnosticsJson(made.diagnostics);
     std::printf("%s\n", json.dump(2).c_str());
   } else {
     PrintDiagnostics(made.diagnostics);
     std::printf("%s -> %s\n%s", options.model.c_str(), options.output.c_str(),
-                report::SummaryText(file.root(), made.plan.size()).c_str());
+                report::SummaryText(file.root(), made.plan.size(), need).c_str());
   }
   return kDone;
 }
@@ -82,21 +103,24 @@ void AddConvert(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   verb->add_option("model", options->model, "The .tflite file")->required();
   verb->add_option("-o,--output", options->output, "The .takt file to write")->required();
-  verb->add_option("--numerics", options->numerics, "Arithmetic of integer steps (engine/NUMERICS.md)")
-      ->check(CLI::IsMember({"fp32_rne", "tflite"}))
+  AddNumericsOption(*verb, options->convert.numerics);
+  verb->add_option("--target", options->convert.target, "What the plan is for: " + absl::StrJoin(TargetNames(), ", "))
+      ->check(CLI::IsMember(TargetNames()))
       ->capture_default_str();
-  verb->add_option("--target", options->convert.target, "Name of the target that the plan carries")->capture_default_str();
   verb->add_flag("--debug", options->convert.debug, "Adds the sources of steps and tensors (compare needs them)");
-  verb->add_flag("--keep-tensors", options->convert.keep_tensors, "Eliminates no tensor, so that each can be compared");
+  verb->add_flag("--keep-tensors", options->convert.keep_tensors,
+                 "Eliminates no tensor, so that each can be compared; adds --debug");
   verb->add_option("--emit-c", options->emit_c, "Folder (or .c file) for the plan as a C array and a header");
   verb->add_option("--emit-kernels", options->emit_kernels, "File for the constexpr list of the kernels it needs");
   verb->add_flag("--print-ir", options->print_ir, "Prints the graph after each stage");
   verb->add_flag("--json", options->json, "Report as JSON");
-  verb->footer(std::string("Examples:\n"
-                           "  takt convert kws.tflite -o kws.takt\n"
-                           "  takt convert kws.tflite -o kws.takt --numerics tflite --debug --keep-tensors\n"
-                           "  takt convert kws.tflite -o kws.takt --emit-c firmware/ --emit-kernels firmware/kernels.h\n") +
-               kExitCodes);
+  verb->footer(
+      std::string("Examples:\n"
+                  "  takt convert kws.tflite -o kws.takt\n"
+                  "  takt convert kws.tflite -o kws.takt --numerics tflite --keep-tensors   # for takt compare\n"
+                  "  takt convert kws.tflite -o kws.takt --emit-c firmware/ --emit-kernels firmware/kernels.h\n"
+                  "Either all files are written, or none.\n") +
+      kExitCodes);
   verb->callback([options, &action] { action = [options] { return Run(*options); }; });
 }
 

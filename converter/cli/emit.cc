@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "converter/cli/files.h"
 #include "converter/report/plan_report.h"
 
 namespace takt::cli {
@@ -40,8 +39,7 @@ std::string ArrayText(const std::string& name, std::span<const std::byte> bytes)
 std::string HeaderText(const std::string& name, const PlanFile& file) {
   std::string upper = name;
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  Requirements need;
-  Require(file.path(), ComputeRequirements(file.plan(), PortKernels("reference"), need));
+  const Requirements need = PlanNeed(file, "reference");
   std::string text = absl::StrFormat(
       "// Made by takt convert --emit-c. Sizes are for the reference port's kernels.\n"
       "#ifndef TAKT_%s_PLAN_H_\n#define TAKT_%s_PLAN_H_\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
@@ -61,49 +59,34 @@ std::string HeaderText(const std::string& name, const PlanFile& file) {
   return absl::StrCat(text, "}  // namespace takt_", name, "\n#endif\n\n#endif\n");
 }
 
-KernelKey StepKey(const Plan& plan, const StepView& step) {
-  KernelKey key;
-  key.op = step.op;
-  key.numerics = step.numerics;
-  key.types[0] = step.inputs.empty() ? DataType::kNone : plan.tensor(step.inputs[0]).type;
-  if (step.inputs.size() > 1) {
-    const TensorView second = plan.tensor(step.inputs[1]);
-    key.types[1] = second.type;
-    if (second.constant) key.layout = plan.constant(second.base).layout;
-  }
-  key.types[2] = step.outputs.empty() ? DataType::kNone : plan.tensor(step.outputs[0]).type;
-  return key;
-}
-
 }  // namespace
 
-void EmitC(const PlanFile& file, const std::string& where) {
+std::vector<OutputFile> EmitC(const PlanFile& file, const std::string& where) {
   fs::path source(where);
-  if (source.extension() != ".c") {
-    MakeFolder(where);
-    source /= Identifier(file.path()) + ".c";
-  }
+  if (source.extension() != ".c") source /= Identifier(file.path()) + ".c";
   const std::string name = Identifier(source.string());
   const fs::path header = source.parent_path() / (name + ".h");
-  WriteFileAtomically(source.string(), ArrayText(name, file.plan().bytes()));
-  WriteFileAtomically(header.string(), HeaderText(name, file));
+  return {TextFile(source.string(), ArrayText(name, file.plan().bytes())),
+          TextFile(header.string(), HeaderText(name, file))};
 }
 
-void EmitKernels(const Plan& plan, const std::string& path) {
+OutputFile EmitKernels(const Plan& plan, const std::string& path) {
   std::set<std::string> names;
   for (uint32_t i = 0; i < plan.step_count(); ++i) {
     const StepView step = plan.step(i);
     if (step.op < kFirstKernelOp) continue;
-    const std::string name = ReferenceKernelName(StepKey(plan, step));
-    if (name.empty()) throw InputError(absl::StrCat("step ", i, " (", OpName(step.op), "): the reference port has no kernel for it"));
+    const std::string name = ReferenceKernelName(KeyOf(plan, step));
+    if (name.empty())
+      throw InputError(absl::StrCat("step ", i, " (", OpName(step.op), "): the reference port has no kernel for it"));
     names.insert(name);
   }
   std::string list;
   for (const std::string& name : names) absl::StrAppend(&list, "    &", name, ",\n");
-  WriteFileAtomically(path, absl::StrCat("// Made by takt convert --emit-kernels: exactly the kernels that the plan needs.\n"
-                                         "#pragma once\n\n#include \"ports/reference/kernels.h\"\n\n"
-                                         "inline constexpr const takt::Kernel* kPlanKernels[] = {\n",
-                                         list, "};\n"));
+  return TextFile(path,
+                  absl::StrCat("// Made by takt convert --emit-kernels: exactly the kernels that the plan needs.\n"
+                               "#pragma once\n\n#include \"ports/reference/kernels.h\"\n\n"
+                               "inline constexpr const takt::Kernel* kPlanKernels[] = {\n",
+                               list, "};\n"));
 }
 
 std::string GraphText(const ir::Graph& graph) {

@@ -3,16 +3,18 @@
 #define TAKT_CONVERTER_CLI_EMIT_H_
 
 #include <string>
+#include <vector>
 
+#include "converter/cli/files.h"
 #include "converter/cli/session.h"
 #include "converter/ir/graph.h"
 
 namespace takt::cli {
 
-/// Writes <stem>.c and <stem>.h into the folder `where` (or as the .c file `where`); throws InputError.
-void EmitC(const PlanFile& file, const std::string& where);
-/// Writes a header with the constexpr list of kernels; throws InputError.
-void EmitKernels(const Plan& plan, const std::string& path);
+/// <stem>.c and <stem>.h in the folder `where` (or where the .c file `where` says).
+std::vector<OutputFile> EmitC(const PlanFile& file, const std::string& where);
+/// A header with the constexpr list of kernels; throws InputError if the reference port lacks one.
+OutputFile EmitKernels(const Plan& plan, const std::string& path);
 /// The graph as text.
 std::string GraphText(const ir::Graph& graph);
 

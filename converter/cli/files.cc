@@ -4,14 +4,15 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/core/op.h"
 
 namespace takt::cli {
 
@@ -23,63 +24,78 @@ std::vector<uint8_t> ReadFile(const std::string& path) {
   if (!fs::exists(status)) throw InputError(absl::StrCat(path, ": no such file; check the path"));
   if (fs::is_directory(status)) throw InputError(absl::StrCat(path, ": is a folder; name a file in it"));
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(absl::StrCat(path, ": can't be opened: ", std::strerror(errno), "; check its permissions"));
+  if (!file)
+    throw InputError(absl::StrCat(path, ": can't be opened: ", std::strerror(errno), "; check its permissions"));
   std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (file.bad()) throw InputError(absl::StrCat(path, ": reading failed; check the disk"));
   if (bytes.empty()) throw InputError(absl::StrCat(path, ": is empty; a file with content is needed"));
   return bytes;
 }
 
-void WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes) {
+namespace {
+
+void MakeFolder(const fs::path& folder) {
   std::error_code error;
-  if (fs::is_directory(path, error)) throw InputError(absl::StrCat(path, ": is a folder; name the file to write"));
-  const std::string temporary = absl::StrCat(path, ".tmp", ::getpid());
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    if (!file) {
-      throw InputError(absl::StrCat(path, ": can't be written: ", std::strerror(errno),
-                                    "; the folder must exist and be writable"));
-    }
-    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    file.flush();
-    if (!file) {
-      file.close();
-      fs::remove(temporary, error);
-      throw InputError(absl::StrCat(path, ": writing failed; check free space"));
-    }
-  }
-  fs::rename(temporary, path, error);
-  if (error) {
-    const std::string reason = error.message();
-    fs::remove(temporary, error);
-    throw InputError(absl::StrCat(path, ": can't be replaced: ", reason));
-  }
+  if (folder.empty() || fs::is_directory(folder, error)) return;
+  fs::create_directories(folder, error);
+  if (error)
+    throw InputError(
+        absl::StrCat(folder.string(), ": can't be made a folder: ", error.message(), "; name a writable folder"));
 }
 
-void WriteFileAtomically(const std::string& path, std::string_view text) {
-  WriteFileAtomically(path, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+void WriteFile(const std::string& path, const OutputFile& content) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  if (!file) {
+    throw InputError(
+        absl::StrCat(content.path, ": can't be written: ", std::strerror(errno), "; name a file in a writable folder"));
+  }
+  file.write(reinterpret_cast<const char*>(content.bytes.data()), static_cast<std::streamsize>(content.bytes.size()));
+  file.close();
+  if (!file) throw InputError(absl::StrCat(content.path, ": writing failed; check free space"));
 }
 
-void MakeFolder(const std::string& path) {
+/// Files that are removed unless they were renamed.
+struct Temporaries {
+  std::vector<std::string> paths;
+
+  ~Temporaries() {
+    std::error_code ignored;
+    for (const std::string& path : paths) fs::remove(path, ignored);
+  }
+};
+
+}  // namespace
+
+OutputFile TextFile(std::string path, std::string_view text) {
+  return {std::move(path), {text.begin(), text.end()}};
+}
+
+void WriteFiles(const std::vector<OutputFile>& files) {
   std::error_code error;
-  fs::create_directories(path, error);
-  if (error || !fs::is_directory(path)) {
-    throw InputError(absl::StrCat(path, ": can't be made a folder", error ? ": " + error.message() : "",
-                                  "; name a writable folder"));
+  Temporaries temporaries;
+  for (const OutputFile& file : files) {
+    if (fs::is_directory(file.path, error))
+      throw InputError(absl::StrCat(file.path, ": is a folder; name the file to write"));
+    MakeFolder(fs::path(file.path).parent_path());
+    temporaries.paths.push_back(absl::StrCat(file.path, ".tmp", ::getpid()));
+    WriteFile(temporaries.paths.back(), file);
+  }
+  for (size_t i = 0; i < files.size(); ++i) {
+    fs::rename(temporaries.paths[i], files[i].path, error);
+    if (error) throw InputError(absl::StrCat(files[i].path, ": can't be replaced: ", error.message()));
   }
 }
 
 std::string StatusText(const std::string& subject, Status status) {
   std::string text = absl::StrCat(subject, ": ", StatusCodeName(status.code()), ": ", SiteText(status.site()), " (");
   if (status.step() != Status::kNoStep) absl::StrAppend(&text, "step ", status.step(), ", ");
-  absl::StrAppend(&text, "detail ", status.detail(), ")");
-  return text;
+  absl::StrAppend(&text, "detail ", status.detail());
+  if (status.code() == StatusCode::kNoKernel) absl::StrAppend(&text, ": ", OpName(static_cast<Op>(status.detail())));
+  return text + ")";
 }
 
 void Require(const std::string& subject, Status status) {
   if (!status.ok()) throw InputError(StatusText(subject, status));
 }
-
-bool ColourWanted() { return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr; }
 
 }  // namespace takt::cli

@@ -3,7 +3,6 @@
 #define TAKT_CONVERTER_CLI_FILES_H_
 
 #include <cstdint>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,20 +21,21 @@ class InputError : public std::runtime_error {
 /// The bytes of a regular, non-empty file; throws InputError.
 std::vector<uint8_t> ReadFile(const std::string& path);
 
-/// Writes beside `path` and renames, so that the file is whole or absent; throws InputError.
-void WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes);
-void WriteFileAtomically(const std::string& path, std::string_view text);
+/// A file to be written.
+struct OutputFile {
+  std::string path;
+  std::vector<uint8_t> bytes;
+};
+OutputFile TextFile(std::string path, std::string_view text);
 
-/// Makes the folder and its parents; throws InputError.
-void MakeFolder(const std::string& path);
+/// Makes missing folders, writes every file beside its place, then renames all: no file is ever half written, and none
+/// is touched if one can't be written. Throws InputError.
+void WriteFiles(const std::vector<OutputFile>& files);
 
 /// "plan.takt: arena too small: <rule> (step 3, detail 160)"
 std::string StatusText(const std::string& subject, Status status);
 /// Throws InputError unless ok.
 void Require(const std::string& subject, Status status);
-
-/// Whether stdout is a terminal that wants colour (NO_COLOR is honoured).
-bool ColourWanted();
 
 }  // namespace takt::cli
 

@@ -1,9 +1,13 @@
 // takt <verb>: dispatch, exit codes, and the one place where faults become messages.
 #include <cstdio>
-#include <exception>
+#include <new>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "converter/cli/files.h"
+#include "converter/cli/terminal.h"
 #include "converter/cli/verbs.h"
 
 namespace takt::cli {
@@ -19,6 +23,20 @@ constexpr char kExamples[] =
     "\n"
     "takt <verb> --help teaches each verb.\n";
 
+/// What to say of a first argument that is no verb; empty if it is one, or an option.
+std::string MisspeltVerb(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (verb->get_name() == argv[1]) return "";
+    verbs.push_back(verb->get_name());
+  }
+  const std::string nearest = Nearest(argv[1], verbs);
+  return absl::StrCat("no verb '", argv[1], "'; ",
+                      nearest.empty() ? "there are: " + absl::StrJoin(verbs, ", ") : "did you mean '" + nearest + "'?",
+                      " (takt --help)");
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Takt: converts neural networks to plans in which everything is decided, and runs them.", "takt");
   app.set_version_flag("--version", std::string("takt ") + TAKT_VERSION);
@@ -30,6 +48,10 @@ int Main(int argc, char** argv) {
   AddRun(app, action);
   AddBench(app, action);
   AddCompare(app, action);
+  if (const std::string hint = MisspeltVerb(app, argc, argv); !hint.empty()) {
+    std::fprintf(stderr, "takt: %s\n", hint.c_str());
+    return kWrongUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -48,4 +70,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace takt::cli
 
-int main(int argc, char** argv) { return takt::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return takt::cli::Main(argc, argv);
+}

@@ -14,17 +14,28 @@ constexpr char kMagic[] = "\x93NUMPY";
 /// NumPy's code, without the byte order.
 const char* NpyCode(DataType type) {
   switch (type) {
-    case DataType::kFloat32: return "f4";
-    case DataType::kFloat16: return "f2";
-    case DataType::kInt8: return "i1";
-    case DataType::kUint8: return "u1";
-    case DataType::kInt16: return "i2";
-    case DataType::kInt32: return "i4";
-    case DataType::kInt64: return "i8";
-    case DataType::kUint32: return "u4";
-    case DataType::kUint64: return "u8";
-    case DataType::kBool: return "b1";
-    default: return "?";
+    case DataType::kFloat32:
+      return "f4";
+    case DataType::kFloat16:
+      return "f2";
+    case DataType::kInt8:
+      return "i1";
+    case DataType::kUint8:
+      return "u1";
+    case DataType::kInt16:
+      return "i2";
+    case DataType::kInt32:
+      return "i4";
+    case DataType::kInt64:
+      return "i8";
+    case DataType::kUint32:
+      return "u4";
+    case DataType::kUint64:
+      return "u8";
+    case DataType::kBool:
+      return "b1";
+    default:
+      return "?";
   }
 }
 
@@ -39,7 +50,9 @@ std::string_view Value(std::string_view header, std::string_view key) {
 
 }  // namespace
 
-bool IsNpy(std::span<const uint8_t> file) { return file.size() >= 12 && std::memcmp(file.data(), kMagic, 6) == 0; }
+bool IsNpy(std::span<const uint8_t> file) {
+  return file.size() >= 12 && std::memcmp(file.data(), kMagic, 6) == 0;
+}
 
 std::vector<uint8_t> NpyData(const std::string& path, std::span<const uint8_t> file, DataType type) {
   size_t length = file[8] | size_t{file[9]} << 8, start = 10;

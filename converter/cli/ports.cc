@@ -14,7 +14,8 @@ KernelTable PortKernels(const std::string& port) {
 
 std::string ReferenceKernelName(const KernelKey& key) {
   for (const Kernel* kernel : reference::AllKernels()) {
-    if (kernel->key == key) return absl::StrCat("takt::reference::", reference::KernelName(kernel));
+    const char* name = kernel->key == key ? reference::KernelName(kernel) : nullptr;
+    if (name != nullptr) return absl::StrCat("takt::reference::", name);
   }
   return "";
 }

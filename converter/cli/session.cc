@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <random>
 
@@ -45,19 +46,36 @@ AlignedBytes::AlignedBytes(size_t size)
   std::memset(data_.get(), 0, size_);
 }
 
-void AlignedBytes::Free::operator()(std::byte* data) const { ::operator delete[](data, kAlignment); }
+void AlignedBytes::Free::operator()(std::byte* data) const {
+  ::operator delete[](data, kAlignment);
+}
 
-PlanFile::PlanFile(const std::string& path) : path_(path) {
-  const std::vector<uint8_t> bytes = ReadFile(path);
-  bytes_ = AlignedBytes(bytes.size());
+bool IsTfliteModel(std::span<const uint8_t> file) {
+  return file.size() >= 8 && std::memcmp(&file[4], "TFL3", 4) == 0;
+}
+bool IsPlan(std::span<const uint8_t> file) {
+  return file.size() >= 8 && std::memcmp(&file[4], schema::PlanIdentifier(), 4) == 0;
+}
+
+PlanFile::PlanFile(const std::string& path) : PlanFile(path, ReadFile(path)) {}
+
+PlanFile::PlanFile(const std::string& path, std::span<const uint8_t> bytes) : path_(path), bytes_(bytes.size()) {
+  if (IsTfliteModel(bytes)) {
+    throw InputError(absl::StrCat(path, ": is a TFLite model, where a plan is wanted; convert it first: takt convert ",
+                                  path, " -o ", std::filesystem::path(path).replace_extension(".takt").string()));
+  }
   std::memcpy(bytes_.span().data(), bytes.data(), bytes.size());
   Require(path, plan_.Open(std::span<const std::byte>(bytes_.span())));
 }
 
-Session::Session(const std::string& path, const std::string& port, Trace* trace) : file_(path) {
-  const KernelTable kernels = PortKernels(port);
+Requirements PlanNeed(const PlanFile& file, const std::string& port) {
   Requirements need;
-  Require(path, ComputeRequirements(plan(), kernels, need));
+  Require(file.path(), ComputeRequirements(file.plan(), PortKernels(port), need));
+  return need;
+}
+
+Session::Session(const std::string& path, const std::string& port, Trace* trace) : file_(path) {
+  const Requirements need = PlanNeed(file_, port);
   std::vector<std::span<std::byte>> spans;
   for (uint32_t i = 0; i < need.arena_count; ++i) {
     arenas_.emplace_back(need.arenas[i].bytes);
@@ -67,16 +85,17 @@ Session::Session(const std::string& path, const std::string& port, Trace* trace)
   InitOptions options;
   options.arenas = spans;
   options.runtime = runtime_.span();
-  options.kernels = kernels;
+  options.kernels = PortKernels(port);
   options.platform.clock.now = [](void*) { return Now(); };
   options.trace = trace;
   Require(path, net_.Init(plan(), options));
 }
 
 void AddInputOptions(CLI::App& app, InputOptions& options) {
-  auto* files = app.add_option("--input", options.files, "Raw little-endian bytes or .npy; once for each graph input, in order")
-                    ->expected(1)
-                    ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  auto* files =
+      app.add_option("--input", options.files, "Raw little-endian bytes or .npy; once for each graph input, in order")
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--random", options.seed, "Seed of random inputs instead of files")->excludes(files);
 }
 
@@ -84,7 +103,8 @@ std::vector<std::vector<uint8_t>> LoadInputs(const Plan& plan, const InputOption
   std::vector<std::vector<uint8_t>> inputs;
   std::mt19937_64 random(options.seed.value_or(0));
   if (!options.seed.has_value() && options.files.size() != plan.input_count()) {
-    std::string text = absl::StrCat(options.files.size(), " --input given, the plan has ", plan.input_count(), " inputs");
+    std::string text =
+        absl::StrCat(options.files.size(), " --input given, the plan has ", plan.input_count(), " inputs");
     for (uint32_t i = 0; i < plan.input_count(); ++i) absl::StrAppend(&text, "\n  ", InputText(plan, i));
     throw InputError(absl::StrCat(text, "\ngive one --input for each, in this order, or --random SEED"));
   }
@@ -113,7 +133,8 @@ void SetInputs(Interpreter& net, const std::vector<std::vector<uint8_t>>& inputs
 
 uint64_t Now() {
   return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
 }
 
 }  // namespace takt::cli

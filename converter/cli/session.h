@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,10 +33,16 @@ class AlignedBytes {
   size_t size_ = 0;
 };
 
-/// A plan file, opened; throws InputError.
+/// Whether a file starts as a TFLite model does.
+bool IsTfliteModel(std::span<const uint8_t> file);
+/// Whether a file starts as a plan does.
+bool IsPlan(std::span<const uint8_t> file);
+
+/// A plan, opened; throws InputError, which names `path`.
 class PlanFile {
  public:
   explicit PlanFile(const std::string& path);
+  PlanFile(const std::string& path, std::span<const uint8_t> bytes);
   const Plan& plan() const { return plan_; }
   const schema::Plan& root() const { return *schema::GetPlan(bytes_.span().data()); }
   const std::string& path() const { return path_; }
@@ -45,6 +52,9 @@ class PlanFile {
   AlignedBytes bytes_;
   Plan plan_;
 };
+
+/// What a plan needs to run on a port; throws InputError.
+Requirements PlanNeed(const PlanFile& file, const std::string& port);
 
 /// A plan ready to be invoked; throws InputError.
 class Session {

@@ -4,6 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <map>
+#include <string>
+
+#include "engine/core/kernel.h"
 
 namespace takt::cli {
 
@@ -13,6 +17,14 @@ inline constexpr char kExitCodes[] = "Exit codes: 0 done; 1 the input is at faul
 
 /// Gives the exit code; throws InputError.
 using Action = std::function<int()>;
+
+/// `--numerics`, for the verbs that convert.
+inline void AddNumericsOption(CLI::App& verb, Numerics& numerics) {
+  verb.add_option("--numerics", numerics,
+                  "Arithmetic of integer steps (engine/NUMERICS.md): fp32_rne (default) or tflite")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Numerics>{{"fp32_rne", Numerics::kFp32Rne}, {"tflite", Numerics::kTflite}}));
+}
 
 void AddConvert(CLI::App& app, Action& action);
 void AddInspect(CLI::App& app, Action& action);

@@ -9,7 +9,8 @@ namespace takt::report {
 namespace {
 
 constexpr uint32_t kRows = 16;
-constexpr uint32_t kColumns = 96;
+constexpr uint32_t kWidest = 4;
+constexpr uint32_t kColumns = 66;  // Beside the addresses: 80 in all.
 
 char Letter(uint32_t tensor) {
   constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -53,6 +54,7 @@ std::string MemoryMapText(const schema::Plan& plan, uint32_t arena, bool colour)
   const uint32_t steps = plan.steps() == nullptr ? 0 : plan.steps()->size();
   if (bytes == 0 || steps == 0) return "";
   const uint32_t stride = (steps + kColumns - 1) / kColumns;
+  const uint32_t width = std::clamp(kColumns / steps, 1u, kWidest);  // Characters a column.
   std::string text = absl::StrFormat("%s: address down, step across (%d %s a column), a letter a tensor\n",
                                      ArenaName(plan, arena), stride, stride == 1 ? "step" : "steps");
   const uint64_t rows = std::min<uint64_t>(kRows, bytes);
@@ -62,17 +64,50 @@ std::string MemoryMapText(const schema::Plan& plan, uint32_t arena, bool colour)
     for (uint32_t step = 0; step < steps; step += stride) {
       const int tensor = Occupant(plan, arena, step, low, high);
       if (tensor < 0) {
-        text += '.';
+        text.append(width, '.');
       } else if (colour) {
-        absl::StrAppendFormat(&text, "\033[3%dm%c\033[0m", 1 + tensor % 6, Letter(static_cast<uint32_t>(tensor)));
+        absl::StrAppendFormat(&text, "\033[3%dm%s\033[0m", 1 + tensor % 6,
+                              std::string(width, Letter(static_cast<uint32_t>(tensor))));
       } else {
-        text += Letter(static_cast<uint32_t>(tensor));
+        text.append(width, Letter(static_cast<uint32_t>(tensor)));
       }
     }
     text += "|\n";
   }
-  absl::StrAppendFormat(&text, "%9d\n", bytes);
+  absl::StrAppendFormat(&text, "%9d  0%*d\n", bytes, static_cast<int>((steps + stride - 1) / stride * width) - 1,
+                        steps - 1);
   return text + PeakText(plan, arena);
+}
+
+std::string MemoryMapSvg(const schema::Plan& plan) {
+  constexpr double kWidth = 960, kHeight = 480, kMargin = 40;
+  const uint32_t arenas = plan.arenas()->size();
+  const double steps = plan.steps() == nullptr ? 1 : std::max(1u, plan.steps()->size());
+  std::string svg = absl::StrFormat(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" font-family=\"monospace\" "
+      "font-size=\"11\">\n",
+      kWidth + 2 * kMargin, (kHeight + 2 * kMargin) * arenas);
+  for (uint32_t arena = 0; arena < arenas; ++arena) {
+    const double top = kMargin + (kHeight + 2 * kMargin) * arena;
+    const double bytes = std::max(1u, plan.arenas()->Get(arena)->bytes());
+    absl::StrAppendFormat(&svg, "<text x=\"%g\" y=\"%g\">%s: %g bytes; step across, address down</text>\n", kMargin,
+                          top - 8, ArenaName(plan, arena), bytes);
+    for (uint32_t i = 0; plan.lives() != nullptr && i < plan.lives()->size(); ++i) {
+      const schema::Tensor& tensor = *plan.tensors()->Get(i);
+      const schema::Live& live = *plan.lives()->Get(i);
+      if (tensor.base() != arena) continue;
+      absl::StrAppendFormat(
+          &svg,
+          "<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"hsl(%d,60%%,70%%)\" stroke=\"#333\">"
+          "<title>t%d %s: %d bytes at %d, steps %d to %d</title></rect>\n",
+          kMargin + kWidth * live.first() / steps, top + kHeight * tensor.offset() / bytes,
+          kWidth * (live.last() - live.first() + 1) / steps,
+          kHeight * static_cast<double>(TensorBytes(plan, static_cast<uint16_t>(i))) / bytes, i * 137 % 360, i,
+          TensorText(plan, static_cast<uint16_t>(i)), TensorBytes(plan, static_cast<uint16_t>(i)), tensor.offset(),
+          live.first(), live.last());
+    }
+  }
+  return svg + "</svg>\n";
 }
 
 }  // namespace takt::report

@@ -12,9 +12,9 @@
 namespace takt::report {
 
 struct ModelOp {
-  int node = -1;                      ///< Index in the model.
-  std::string name;                   ///< "conv2d"; the model's own name if it does not convert.
-  std::vector<std::string> outputs;   ///< "int8[1,49,10,8] scale 0.1 zero point -128"
+  int node = -1;                     ///< Index in the model.
+  std::string name;                  ///< "conv2d"; the model's own name if it does not convert.
+  std::vector<std::string> outputs;  ///< "int8[1,49,10,8] scale 0.1 zero point -128"
   bool converts = true;
   std::vector<std::string> messages;
 };

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "converter/memory/planner.h"
 #include "engine/base/data_type.h"
 #include "engine/core/op.h"
 
@@ -21,15 +22,6 @@ std::vector<int32_t> Dims(const schema::Plan& plan, uint16_t tensor) {
   return dims;
 }
 
-std::string MemoryName(const schema::Plan& plan, uint32_t memory) {
-  const auto* target = plan.target();
-  if (target != nullptr && target->memories() != nullptr && memory < target->memories()->size()) {
-    const auto* name = target->memories()->Get(memory)->name();
-    if (name != nullptr) return name->str();
-  }
-  return absl::StrCat("memory ", memory);
-}
-
 uint64_t ConstantBytes(const schema::Plan& plan) {
   uint64_t bytes = 0;
   if (plan.constants() != nullptr) {
@@ -38,9 +30,15 @@ uint64_t ConstantBytes(const schema::Plan& plan) {
   return bytes;
 }
 
-uint32_t StepCount(const schema::Plan& plan) { return plan.steps() == nullptr ? 0 : plan.steps()->size(); }
-uint32_t ArenaCount(const schema::Plan& plan) { return plan.arenas() == nullptr ? 0 : plan.arenas()->size(); }
-uint32_t ArenaTensorCount(const schema::Plan& plan) { return plan.lives() == nullptr ? 0 : plan.lives()->size(); }
+uint32_t StepCount(const schema::Plan& plan) {
+  return plan.steps() == nullptr ? 0 : plan.steps()->size();
+}
+uint32_t ArenaCount(const schema::Plan& plan) {
+  return plan.arenas() == nullptr ? 0 : plan.arenas()->size();
+}
+uint32_t ArenaTensorCount(const schema::Plan& plan) {
+  return plan.lives() == nullptr ? 0 : plan.lives()->size();
+}
 
 Json StepJson(const schema::Plan& plan, uint32_t index) {
   const schema::Step& step = *plan.steps()->Get(index);
@@ -49,11 +47,13 @@ Json StepJson(const schema::Plan& plan, uint32_t index) {
   for (uint32_t i = 0; i < step.outputs(); ++i) {
     outputs.push_back(plan.operands()->Get(step.first_operand() + step.inputs() + i));
   }
+  const uint32_t scratch = step.first_operand() + step.inputs() + step.outputs();
   Json json = {{"index", index},
                {"op", OpName(static_cast<Op>(step.params_type()))},
                {"numerics", schema::EnumNameNumerics(step.numerics())},
                {"inputs", inputs},
                {"outputs", outputs}};
+  if (step.scratch() != 0) json["scratch"] = plan.operands()->Get(scratch);
   if (plan.costs() != nullptr && index < plan.costs()->size()) json["cost_ticks"] = plan.costs()->Get(index);
   if (plan.debug() != nullptr && plan.debug()->steps() != nullptr && index < plan.debug()->steps()->size()) {
     const auto* origin = plan.debug()->steps()->Get(index);
@@ -104,6 +104,30 @@ Json BindingsJson(const schema::Plan& plan, const flatbuffers::Vector<flatbuffer
   return list;
 }
 
+/// The source's name of a step, if the plan has a debug table.
+std::string SourceName(const schema::Plan& plan, uint32_t step) {
+  if (plan.debug() == nullptr || plan.debug()->steps() == nullptr || step >= plan.debug()->steps()->size()) return "";
+  const auto* name = plan.debug()->steps()->Get(step)->name();
+  return name == nullptr ? "" : name->str();
+}
+
+/// Largest first; of tensors that share memory, the largest only.
+std::vector<uint16_t> LiveTensors(const schema::Plan& plan, uint32_t arena, int32_t step) {
+  std::map<uint16_t, uint16_t> largest;  // By root.
+  for (uint32_t i = 0; i < ArenaTensorCount(plan); ++i) {
+    const schema::Live& live = *plan.lives()->Get(i);
+    if (plan.tensors()->Get(i)->base() != arena || live.first() > step || live.last() < step) continue;
+    const auto tensor = static_cast<uint16_t>(i);
+    const auto [it, fresh] = largest.try_emplace(live.root(), tensor);
+    if (!fresh && TensorBytes(plan, tensor) > TensorBytes(plan, it->second)) it->second = tensor;
+  }
+  std::vector<uint16_t> tensors;
+  for (const auto& [root, tensor] : largest) tensors.push_back(tensor);
+  std::stable_sort(tensors.begin(), tensors.end(),
+                   [&](uint16_t a, uint16_t b) { return TensorBytes(plan, a) > TensorBytes(plan, b); });
+  return tensors;
+}
+
 }  // namespace
 
 std::string TensorText(const schema::Plan& plan, uint16_t tensor) {
@@ -126,42 +150,49 @@ std::string ArenaName(const schema::Plan& plan, uint32_t arena) {
 }
 
 std::string StepName(const schema::Plan& plan, uint32_t step) {
-  std::string name = OpName(static_cast<Op>(plan.steps()->Get(step)->params_type()));
-  if (plan.debug() != nullptr && plan.debug()->steps() != nullptr && step < plan.debug()->steps()->size()) {
-    const auto* source = plan.debug()->steps()->Get(step)->name();
-    if (source != nullptr && source->size() > 0) absl::StrAppend(&name, " ", source->str());
-  }
-  return name;
+  const std::string source = SourceName(plan, step);
+  return absl::StrCat(OpName(static_cast<Op>(plan.steps()->Get(step)->params_type())), source.empty() ? "" : " ",
+                      source);
+}
+
+std::string MemoryName(const schema::Plan& plan, uint32_t memory) {
+  const auto* memories = plan.target() == nullptr ? nullptr : plan.target()->memories();
+  if (memories == nullptr || memory >= memories->size() || memories->Get(memory)->name() == nullptr)
+    return absl::StrCat("memory ", memory);
+  return memories->Get(memory)->name()->str();
 }
 
 Peak FindPeak(const schema::Plan& plan, uint32_t arena) {
-  Peak peak;
-  for (uint32_t step = 0; step < StepCount(plan); ++step) {
-    std::map<uint16_t, uint16_t> largest;  // By root.
-    for (uint32_t i = 0; i < ArenaTensorCount(plan); ++i) {
-      const schema::Live& live = *plan.lives()->Get(i);
-      if (plan.tensors()->Get(i)->base() != arena || live.first() > step || live.last() < step) continue;
-      const uint16_t tensor = static_cast<uint16_t>(i);
-      const auto [it, added] = largest.emplace(live.root(), tensor);
-      if (!added && TensorBytes(plan, tensor) > TensorBytes(plan, it->second)) it->second = tensor;
-    }
-    uint64_t bytes = 0;
-    for (const auto& [root, tensor] : largest) bytes += TensorBytes(plan, tensor);
-    if (bytes <= peak.bytes) continue;
-    peak = {static_cast<int>(step), bytes, {}};
-    for (const auto& [root, tensor] : largest) peak.tensors.push_back(tensor);
+  std::map<uint16_t, memory::Buffer> blocks;  // By root: the hull of its tensors, in bytes and steps.
+  std::map<uint16_t, int64_t> starts;
+  for (uint32_t i = 0; i < ArenaTensorCount(plan); ++i) {
+    const schema::Tensor& tensor = *plan.tensors()->Get(i);
+    const schema::Live& live = *plan.lives()->Get(i);
+    if (tensor.base() != arena) continue;
+    const int64_t begin = tensor.offset(),
+                  end = begin + static_cast<int64_t>(TensorBytes(plan, static_cast<uint16_t>(i)));
+    const auto [it, fresh] = blocks.try_emplace(live.root(), memory::Buffer{end - begin, live.first(), live.last()});
+    int64_t& start = starts.try_emplace(live.root(), begin).first->second;
+    memory::Buffer& block = it->second;
+    block.bytes = std::max(start + block.bytes, end) - std::min(start, begin);
+    start = std::min(start, begin);
+    block.first = std::min<int32_t>(block.first, live.first());
+    block.last = std::max<int32_t>(block.last, live.last());
   }
-  std::stable_sort(peak.tensors.begin(), peak.tensors.end(),
-                   [&](uint16_t a, uint16_t b) { return TensorBytes(plan, a) > TensorBytes(plan, b); });
-  return peak;
+  std::vector<memory::Buffer> buffers;
+  for (const auto& [root, block] : blocks) buffers.push_back(block);
+  const memory::PeakLoad load = memory::FindPeakLoad(buffers, plan.arenas()->Get(arena)->alignment());
+  if (load.bytes == 0) return {};
+  return {load.step, load.bytes, LiveTensors(plan, arena, load.step)};
 }
 
-Json PlanJson(const schema::Plan& plan, uint64_t file_bytes) {
-  Json json = {{"version", absl::StrCat(plan.major(), ".", plan.minor())},
-               {"producer", plan.producer() == nullptr ? "" : plan.producer()->str()},
-               {"target", plan.target() == nullptr || plan.target()->name() == nullptr ? "" : plan.target()->name()->str()},
-               {"plan_bytes", file_bytes},
-               {"constant_bytes", ConstantBytes(plan)}};
+Json PlanJson(const schema::Plan& plan, uint64_t file_bytes, const Requirements& need) {
+  Json json = {
+      {"version", absl::StrCat(plan.major(), ".", plan.minor())},
+      {"producer", plan.producer() == nullptr ? "" : plan.producer()->str()},
+      {"target", plan.target() == nullptr || plan.target()->name() == nullptr ? "" : plan.target()->name()->str()},
+      {"plan_bytes", file_bytes},
+      {"constant_bytes", ConstantBytes(plan)}};
   json["arenas"] = Json::array();
   for (uint32_t i = 0; i < ArenaCount(plan); ++i) {
     const schema::Arena& arena = *plan.arenas()->Get(i);
@@ -178,6 +209,12 @@ Json PlanJson(const schema::Plan& plan, uint64_t file_bytes) {
     }
     json["arenas"].push_back(row);
   }
+  json["arenas"].push_back({{"name", "runtime"},
+                            {"kind", schema::EnumNameArenaKind(schema::ArenaKind::runtime)},
+                            {"memory", MemoryName(plan, 0)},
+                            {"bytes", need.runtime.bytes},
+                            {"lower_bound", need.runtime.bytes},  // All of it is live at every step.
+                            {"alignment", need.runtime.alignment}});
   json["inputs"] = BindingsJson(plan, plan.inputs());
   json["outputs"] = BindingsJson(plan, plan.outputs());
   json["steps"] = Json::array();
@@ -189,7 +226,7 @@ Json PlanJson(const schema::Plan& plan, uint64_t file_bytes) {
   return json;
 }
 
-std::string SummaryText(const schema::Plan& plan, uint64_t file_bytes) {
+std::string SummaryText(const schema::Plan& plan, uint64_t file_bytes, const Requirements& need) {
   const uint64_t constants = ConstantBytes(plan);
   std::string text = absl::StrFormat("%d steps; plan %d bytes (%d of constants, %d beside them)\n", StepCount(plan),
                                      file_bytes, constants, file_bytes - std::min(constants, file_bytes));
@@ -203,6 +240,7 @@ std::string SummaryText(const schema::Plan& plan, uint64_t file_bytes) {
     }
     text += "\n";
   }
+  absl::StrAppendFormat(&text, "arena %-12s in %-8s %9d bytes\n", "runtime", MemoryName(plan, 0), need.runtime.bytes);
   return text;
 }
 
@@ -218,7 +256,7 @@ std::string StepsText(const schema::Plan& plan) {
         absl::StrAppend(&text, " t", tensor, ":", TensorText(plan, tensor));
       }
     }
-    absl::StrAppend(&text, "  ", StepName(plan, i), "\n");
+    absl::StrAppend(&text, "  ", SourceName(plan, i), "\n");
   }
   return text;
 }

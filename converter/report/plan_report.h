@@ -7,14 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/interpreter.h"
 #include "schema/plan_generated.h"
 
 namespace takt::report {
 
-/// The arena whose step needs most, and what lies in it then.
+/// The step at which most bytes of an arena are live (rounded up to its alignment), and what lies in it then.
 struct Peak {
   int step = -1;
-  uint64_t bytes = 0;
+  int64_t bytes = 0;
   std::vector<uint16_t> tensors;  ///< Largest first; of tensors that share memory, the largest only.
 };
 
@@ -25,15 +26,20 @@ uint64_t TensorBytes(const schema::Plan& plan, uint16_t tensor);
 std::string ArenaName(const schema::Plan& plan, uint32_t arena);
 /// "conv2d"; with the source's name if the plan has a debug table.
 std::string StepName(const schema::Plan& plan, uint32_t step);
+/// "sram": a memory of the plan's target.
+std::string MemoryName(const schema::Plan& plan, uint32_t memory);
 Peak FindPeak(const schema::Plan& plan, uint32_t arena);
 
-/// Arenas, steps, tensors, inputs, outputs, sizes: the object behind every --json.
-nlohmann::ordered_json PlanJson(const schema::Plan& plan, uint64_t file_bytes);
+/// Arenas (the runtime arena of `need` last), steps, tensors, inputs, outputs, sizes: the object behind every --json.
+nlohmann::ordered_json PlanJson(const schema::Plan& plan, uint64_t file_bytes, const Requirements& need);
 /// Arenas with peak, lower bound and gap; constants; file.
-std::string SummaryText(const schema::Plan& plan, uint64_t file_bytes);
+std::string SummaryText(const schema::Plan& plan, uint64_t file_bytes, const Requirements& need);
 std::string StepsText(const schema::Plan& plan);
 /// Steps from left to right, addresses from top to bottom, a letter for each tensor; then what the peak is made of.
+/// At most 80 columns wide.
 std::string MemoryMapText(const schema::Plan& plan, uint32_t arena, bool colour);
+/// The same for all arenas as a picture, one rectangle a tensor.
+std::string MemoryMapSvg(const schema::Plan& plan);
 
 }  // namespace takt::report
 

@@ -12,18 +12,6 @@ namespace {
 
 constexpr uint32_t kNoRow = UINT32_MAX;
 
-KernelKey KeyOf(const Plan& plan, const StepView& s) {
-  KernelKey key{.op = s.op, .numerics = s.numerics};
-  if (!s.inputs.empty()) key.types[0] = plan.tensor(s.inputs[0]).type;
-  if (s.inputs.size() > 1) {
-    const TensorView second = plan.tensor(s.inputs[1]);
-    key.types[1] = second.type;
-    if (second.constant) key.layout = plan.constant(second.base).layout;
-  }
-  if (!s.outputs.empty()) key.types[2] = plan.tensor(s.outputs[0]).type;
-  return key;
-}
-
 uint32_t FindRow(KernelTable kernels, const KernelKey& key) {
   for (uint32_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i]->key == key) return i;
@@ -91,6 +79,18 @@ Status LayOut(const Plan& plan, KernelTable kernels, Extent& at, const Visit& vi
 }
 
 }  // namespace
+
+KernelKey KeyOf(const Plan& plan, const StepView& s) {
+  KernelKey key{.op = s.op, .numerics = s.numerics};
+  if (!s.inputs.empty()) key.types[0] = plan.tensor(s.inputs[0]).type;
+  if (s.inputs.size() > 1) {
+    const TensorView second = plan.tensor(s.inputs[1]);
+    key.types[1] = second.type;
+    if (second.constant) key.layout = plan.constant(second.base).layout;
+  }
+  if (!s.outputs.empty()) key.types[2] = plan.tensor(s.outputs[0]).type;
+  return key;
+}
 
 Status ComputeRequirements(const Plan& plan, KernelTable kernels, Requirements& need) {
   need = {};

@@ -48,6 +48,9 @@ struct Requirements {
       0;  ///< Bytes that kernels may read behind an operand; inside the arenas' bytes, and asked of bound buffers.
 };
 
+/// The key of the rows that can run a kernel step.
+KernelKey KeyOf(const Plan& plan, const StepView& step);
+
 /// A pure function of the plan and the kernels. kNoKernel (step; detail: op) if a step has no row.
 Status ComputeRequirements(const Plan& plan, KernelTable kernels, Requirements& need);
 

@@ -4,8 +4,8 @@
 
 #include "engine/core/interpreter.h"
 #include "engine/plan/plan.h"
-#include "fashion.h"
-#include "kernels.h"
+#include "tests/cli/emitted/fashion.h"
+#include "tests/cli/emitted/kernels.h"
 
 namespace {
 

@@ -105,7 +105,7 @@ void LowerPad(const Node&, backend::StepBuilder& step) {
     const auto f = static_cast<float>(real);
     std::memcpy(&value, &f, sizeof(f));
   } else {
-    const int64_t stored = ScaleOf(output) > 0 ? StoredValue(real, output) : static_cast<int64_t>(real);
+    const int64_t stored = ScaleOf(output) > 0 ? SaturatedValue(real, output) : static_cast<int64_t>(real);
     std::memcpy(&value, &stored, BitWidth(output.type) / 8);
   }
   int32_t before[6] = {};

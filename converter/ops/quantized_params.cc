@@ -57,6 +57,13 @@ int32_t StoredValue(double value, const Tensor& tensor) {
   return static_cast<int32_t>(std::clamp(stored, -2147483648.0, 2147483647.0));
 }
 
+int32_t SaturatedValue(double value, const Tensor& tensor) {
+  double low = 0;
+  double high = 0;
+  TypeRange(tensor.type, low, high);
+  return static_cast<int32_t>(std::clamp<double>(StoredValue(value, tensor), low, high));
+}
+
 void ActivationRange(const std::string& activation, double& min, double& max) {
   min = std::numeric_limits<float>::lowest();
   max = std::numeric_limits<float>::max();
@@ -72,8 +79,8 @@ schema::Clamp StoredClamp(double min, double max, const Tensor& output) {
   if (!IsInteger(output.type) || ScaleOf(output) == 0.0f) {
     return {static_cast<float>(std::max(low, min)), static_cast<float>(std::min(high, max))};
   }
-  if (min > std::numeric_limits<float>::lowest()) low = std::clamp<double>(StoredValue(min, output), low, high);
-  if (max < std::numeric_limits<float>::max()) high = std::clamp<double>(StoredValue(max, output), low, high);
+  if (min > std::numeric_limits<float>::lowest()) low = SaturatedValue(min, output);
+  if (max < std::numeric_limits<float>::max()) high = SaturatedValue(max, output);
   return {static_cast<float>(low), static_cast<float>(high)};
 }
 
@@ -156,9 +163,8 @@ schema::AddParams MakeAddParams(backend::StepBuilder& step, ScaleZero a, ScaleZe
     const int left = output.type == DataType::kInt16 ? 15 : 20;
     const double twice = 2.0 * static_cast<double>(std::max(a.scale, b.scale));
     const FixedMultiplier am = QuantizeMultiplier(static_cast<double>(a.scale) / twice);
-    FixedMultiplier bm = QuantizeMultiplier(static_cast<double>(b.scale) / twice);
+    const FixedMultiplier bm = QuantizeMultiplier(static_cast<double>(b.scale) / twice);
     const FixedMultiplier om = QuantizeMultiplier(twice / ((1 << left) * static_cast<double>(ScaleOf(output))));
-    if (subtract) bm.multiplier = -bm.multiplier;
     return {clamp, am.multiplier, bm.multiplier, om.multiplier, Narrow(am.shift), Narrow(bm.shift), Narrow(om.shift),
             static_cast<int8_t>(left), az, bz, oz, function, 0};
   }

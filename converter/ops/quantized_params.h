@@ -28,6 +28,8 @@ bool IsInteger(DataType type);
 
 /// Stored value of a real one: round(value / scale) half away from zero, plus zero point; not clamped.
 int32_t StoredValue(double value, const Tensor& tensor);
+/// As StoredValue, clamped to the type's range.
+int32_t SaturatedValue(double value, const Tensor& tensor);
 /// Range of real values that an activation leaves.
 void ActivationRange(const std::string& activation, double& min, double& max);
 /// The stored range of an activation on `output` (the type's own for "none").

@@ -1,1 +1,157 @@
-// elementwise
+// add (and subtract), mul
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "schema/plan_generated.h"
+#include "tests/ops/op_test.h"
+
+namespace takt::test {
+namespace {
+
+/// y[i] = f(element of a, element of b), broadcast.
+template <typename F>
+Values Pairs(const Inputs& in, F f) {
+  Dims dims = in[0].dims.size() >= in[1].dims.size() ? in[0].dims : in[1].dims;
+  for (const Filled& t : in)
+    for (size_t d = 0; d < t.dims.size(); ++d) {
+      int32_t& dim = dims[dims.size() - 1 - d];
+      dim = std::max(dim, t.dims[t.dims.size() - 1 - d]);
+    }
+  Values y(dims);
+  for (size_t i = 0; i < y.v.size(); ++i)
+    y[i] = f(BroadcastIndex(dims, in[0].dims, i), BroadcastIndex(dims, in[1].dims, i));
+  return y;
+}
+
+double Sign(const OpCase& c) {
+  return std::get<std::string>(c.attributes.at("function")) == "subtract" ? -1 : 1;
+}
+
+Results Add(const OpCase& c, const Inputs& in) {
+  return {Pairs(in, [&](size_t a, size_t b) { return in[0].real[a] + Sign(c) * in[1].real[b]; })};
+}
+
+/// 21-bit multipliers of the ratios of the scales; half goes up.
+Results AddFp32Rne(const OpCase& c, const Inputs& in) {
+  const float out = c.outputs[0].scales[0];
+  const double ar = static_cast<double>(c.inputs[0].scales[0] / out),
+               br = static_cast<double>(c.inputs[1].scales[0] / out);
+  int exponent = 0;
+  std::frexp(std::max(ar, br), &exponent);
+  const double unit = std::ldexp(1.0, 21 - exponent);
+  const double am = std::nearbyint(ar * unit), bm = std::nearbyint(br * unit) * Sign(c);
+  return {Pairs(in, [&](size_t a, size_t b) {
+    const double sum = am * in[0].centered[a] + bm * in[1].centered[b];
+    return Saturated(c, c.outputs[0], std::floor(sum / unit + 0.5) + c.outputs[0].zero_point);
+  })};
+}
+
+/// Both operands at 2^20 through multipliers of half their ratio to the larger scale.
+Results AddTflite(const OpCase& c, const Inputs& in) {
+  const double as = c.inputs[0].scale(), bs = c.inputs[1].scale(), twice = 2 * std::max(as, bs);
+  const Multiplier am(as / twice), bm(bs / twice), om(twice / ((1 << 20) * c.outputs[0].scale()));
+  return {Pairs(in, [&](size_t a, size_t b) {
+    const int64_t sa = MultiplyByTflite(static_cast<int64_t>(in[0].centered[a]) * (1 << 20), am);
+    const int64_t sb = MultiplyByTflite(static_cast<int64_t>(in[1].centered[b]) * (1 << 20), bm);
+    const int64_t sum = sa + static_cast<int64_t>(Sign(c)) * sb;
+    return Saturated(c, c.outputs[0], static_cast<double>(MultiplyByTflite(sum, om) + c.outputs[0].zero_point));
+  })};
+}
+
+const OpTraits kAdd = {.op = Op::kAdd, .oracle = Add, .fp32_rne = AddFp32Rne, .tflite = AddTflite};
+
+Results Mul(const OpCase&, const Inputs& in) {
+  return {Pairs(in, [&](size_t a, size_t b) { return in[0].centered[a] * in[1].centered[b]; })};
+}
+const OpTraits kMul = {.op = Op::kMul, .oracle = Mul, .unit = [](const OpCase& c, size_t) {
+                         return c.inputs[0].scale() * c.inputs[1].scale();
+                       }};
+
+struct Scales {
+  float a = 0.043f, b = 0.071f, out = 0.11f;
+};
+OpCase Case(Dims a, Dims b, const char* function, const char* activation = "none", Scales s = {}) {
+  OpCase c = {{Int8(std::move(a), s.a, -7), Int8(std::move(b), s.b, 19)},
+              {Int8({}, s.out, 4)},
+              {{"activation", std::string(activation)}}};
+  if (function != std::string()) c.attributes["function"] = std::string(function);
+  return c;
+}
+
+std::vector<OpCase> Shapes(const char* function, Scales s = {}) {
+  return {Case({1}, {1}, function, "none", s),
+          Case({7, 31}, {7, 31}, function, "relu", s),
+          Case({2, 3, 5}, {5}, function, "relu6", s),
+          Case({4, 1, 3}, {5, 1}, function, "none", s),
+          Case({2, 1, 3, 1, 2, 5}, {1, 2, 1, 3, 1, 5}, function, "relu_n1_to_1", s),
+          Case({}, {3, 4}, function, "none", s),
+          Case({3, 4}, {}, function, "none", s)};
+}
+
+TEST(Add, EqualsOracle) {
+  for (const char* function : {"add", "subtract"}) {
+    RunCases(kAdd, Shapes(function));
+    RunCases(kAdd, {Case({300}, {300}, function, "none", {0.5f, 0.5f, 0.5f}),      // exact halves do not occur
+                    Case({300}, {300}, function, "none", {0.5f, 0.25f, 1.0f}),     // and do
+                    Case({300}, {300}, function, "none", {0.9f, 0.001f, 0.95f}),   // far ratios
+                    Case({300}, {300}, function, "none", {200.0f, 3.0f, 1.0f})});  // saturates
+    OpCase constant = Case({4, 6}, {6}, function);
+    constant.inputs[1] = constant.inputs[1].Constant();
+    RunCases(kAdd, {constant});
+  }
+}
+
+TEST(Mul, EqualsOracle) {
+  RunCases(kMul, Shapes(""));
+  RunCases(kMul,
+           {Case({300}, {300}, "", "none", {0.9f, 0.9f, 0.01f}), Case({300}, {300}, "", "none", {0.01f, 0.02f, 0.9f})});
+}
+
+TEST(Add, RejectsWhatBreaksItsRule) {
+  using P = schema::AddParams;
+  const std::vector<Rejection> common = {
+      {"rank below the output's", Site::kOpOperands, [](MutableCall& m) { m.outputs[0].rank = 1; }},
+      {"a broadcasts", Site::kOpOperands, [](MutableCall& m) { m.dims[0][1] = 2; }},
+      {"b broadcasts", Site::kOpOperands, [](MutableCall& m) { m.dims[1][0] = 2; }},
+      {"clamp", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutable_clamp().mutate_max(128); }},
+      {"a's zero point", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_a_zero_point(128); }},
+      {"b's zero point", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_b_zero_point(-129); }},
+      {"output zero point", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_output_zero_point(128); }},
+      {"function", Site::kOpParams,
+       [](MutableCall& m) { m.params<P>().mutate_function(static_cast<schema::AddFunction>(2)); }}};
+  const OpCase c = Case({2, 3}, {3}, "add");
+  ExpectRejections(kAdd, c, Numerics::kFp32Rne, common);
+  ExpectRejections(kAdd, c, Numerics::kTflite, common);
+  ExpectRejections(
+      kAdd, c, Numerics::kFp32Rne,
+      {{"a's multiplier", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_a_multiplier((1 << 21) + 1); }},
+       {"b's multiplier", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_b_multiplier(-(1 << 21) - 1); }},
+       {"shift from 1", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_output_shift(0); }},
+       {"shift to 30", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_output_shift(31); }}});
+  ExpectRejections(
+      kAdd, c, Numerics::kTflite,
+      {{"left shift", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_left_shift(23); }},
+       {"a's multiplier", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_a_multiplier(-1); }},
+       {"b's shift", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_b_shift(31); }},
+       {"output's shift", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_output_shift(-32); }}});
+}
+
+TEST(Mul, RejectsWhatBreaksItsRule) {
+  using P = schema::MulParams;
+  const OpCase c = Case({2, 3}, {3}, "");
+  ExpectRejections(
+      kMul, c, Numerics::kFp32Rne,
+      {{"a broadcasts", Site::kOpOperands, [](MutableCall& m) { m.dims[0][1] = 2; }},
+       {"clamp", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutable_clamp().mutate_max(128); }},
+       {"a's zero point", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_a_zero_point(128); }},
+       {"b's zero point", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_b_zero_point(128); }},
+       {"output zero point", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_output_zero_point(128); }},
+       {"scale", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_scale(256); }}});
+  ExpectRejections(kMul, c, Numerics::kTflite,
+                   {{"multiplier", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_multiplier(-1); }},
+                    {"shift", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_shift(31); }}});
+}
+
+}  // namespace
+}  // namespace takt::test

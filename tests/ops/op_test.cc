@@ -133,6 +133,11 @@ void StoredBounds(const OpCase& c, const Operand& t, double& lo, double& hi) {
   if (std::isfinite(real_hi)) hi = std::clamp(std::round(real_hi / t.scale()) + t.zero_point, lo, hi);
 }
 
+/// Index of element `i` in the last axis.
+size_t ChannelAt(const Values& y, size_t i) {
+  return y.dims.empty() ? 0 : i % static_cast<size_t>(y.dims.back());
+}
+
 /// One output against the oracle's, for one arithmetic.
 class Comparison {
  public:
@@ -146,7 +151,7 @@ class Comparison {
     rms_ = std::sqrt(square / static_cast<double>(std::max<size_t>(1, oracle.v.size())));
     size_t wrong = 0;
     for (size_t i = 0; i < got.size(); ++i) {
-      const size_t channel = oracle.dims.empty() ? 0 : i % static_cast<size_t>(oracle.dims.back());
+      const size_t channel = ChannelAt(oracle, i);
       std::string expected;
       const bool ok =
           exact != nullptr ? Equal(exact->v[i], got[i], expected) : Element(oracle.v[i], channel, got[i], expected);
@@ -204,6 +209,15 @@ OpCase WithDims(OpCase c, const Results& oracle) {
   return c;
 }
 
+/// Real values of accumulators, and the activation.
+void AsReal(const OpTraits& traits, const OpCase& c, Results& oracle) {
+  double lo = 0, hi = 0;
+  ActivationBounds(c, lo, hi);
+  for (Values& y : oracle)
+    for (size_t i = 0; i < y.v.size(); ++i)
+      y[i] = std::clamp(y[i] * (traits.unit != nullptr ? traits.unit(c, ChannelAt(y, i)) : 1.0), lo, hi);
+}
+
 void RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numerics) {
   Results oracle = traits.oracle(c, in);
   ASSERT_EQ(oracle.size(), c.outputs.size());
@@ -211,11 +225,7 @@ void RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numeri
   const bool is_float = c.outputs[0].type == DataType::kFloat32;
   const Results exact = exact_oracle != nullptr && !is_float ? exact_oracle(c, in) : Results();
   c = WithDims(std::move(c), oracle);
-  if (is_float && c.attributes.count("activation") != 0) {
-    double lo = 0, hi = 0;
-    ActivationBounds(c, lo, hi);
-    for (double& v : oracle[0].v) v = std::clamp(v, lo, hi);
-  }
+  if (is_float) AsReal(traits, c, oracle);
   const ir::Graph graph = BuildGraph(traits.op, c, in);
   std::vector<std::vector<uint8_t>> inputs;
   for (size_t i = 0; i < in.size(); ++i)
@@ -293,10 +303,26 @@ void ActivationBounds(const OpCase& c, double& lo, double& hi) {
   hi = name == "relu6" ? 6 : name == "relu_n1_to_1" ? 1 : std::numeric_limits<double>::infinity();
 }
 
-double Store(const OpCase& c, const Operand& t, double real) {
+double Saturated(const OpCase& c, const Operand& t, double stored) {
   double lo = 0, hi = 0;
   StoredBounds(c, t, lo, hi);
-  return std::clamp(std::round(real / t.scale() + t.zero_point), lo, hi);
+  return std::clamp(stored, lo, hi);
+}
+
+double OnGrid(const Operand& t, double real) {
+  return IsQuantized(t) ? std::round(real / t.scale()) * t.scale() : real;
+}
+
+size_t BroadcastIndex(const Dims& out, const Dims& in, size_t i) {
+  size_t index = 0, step = 1;
+  for (size_t d = 0; d < out.size(); ++d) {
+    const auto size = static_cast<size_t>(out[out.size() - 1 - d]);
+    const auto own = d < in.size() ? static_cast<size_t>(in[in.size() - 1 - d]) : 1;
+    index += i % size % own * step;
+    step *= own;
+    i /= size;
+  }
+  return index;
 }
 
 Multiplier::Multiplier(double real) {

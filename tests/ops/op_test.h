@@ -94,8 +94,12 @@ void RunCases(const OpTraits& traits, const std::vector<OpCase>& cases);
 
 /// The real bounds that attribute `activation` leaves.
 void ActivationBounds(const OpCase& c, double& lo, double& hi);
-/// `real` as a stored value of `t`: scaled, rounded away from zero at a tie, saturated to the activation's range.
-double Store(const OpCase& c, const Operand& t, double real);
+/// A stored value in the range of `t`'s type and the activation.
+double Saturated(const OpCase& c, const Operand& t, double stored);
+/// The real value nearest to `real` that `t` can store (a tie goes away from zero); `real` itself without quantization.
+double OnGrid(const Operand& t, double real);
+/// Element of an operand of dims `in` that element `i` of the broadcast result `out` reads.
+size_t BroadcastIndex(const Dims& out, const Dims& in, size_t i);
 
 /// tflite's arithmetic, from its definition: the multiplier's 31 bits and its power of two.
 struct Multiplier {

@@ -17,6 +17,9 @@ struct Fp32Rne {
   using Accumulator = uint32_t;
   using Bias = int32_t;
 
+  static uint32_t Start(int32_t bias) { return static_cast<uint32_t>(bias); }
+  static uint32_t Finish(uint32_t acc, int32_t) { return acc; }
+
   const float* scales = nullptr;
   float lo, hi;
   int32_t zero_point;
@@ -40,6 +43,9 @@ struct Tflite {
   using Accumulator = uint32_t;
   using Bias = int32_t;
 
+  static uint32_t Start(int32_t bias) { return static_cast<uint32_t>(bias); }
+  static uint32_t Finish(uint32_t acc, int32_t) { return acc; }
+
   const int32_t* table = nullptr;
   int32_t lo, hi, zero_point;
 
@@ -60,6 +66,10 @@ struct Float32 {
   using Element = float;
   using Accumulator = float;
   using Bias = float;
+
+  /// The bias comes last, as other implementations have it: a sum that starts with a large bias rounds worse.
+  static float Start(float) { return 0; }
+  static float Finish(float acc, float bias) { return acc + bias; }
 
   float lo, hi;
 

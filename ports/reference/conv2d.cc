@@ -37,14 +37,14 @@ void Convolve(const KernelCall& call, const schema::Conv2dParams& p, Store store
         const int32_t runs = row_is_dense ? (run > 0 ? 1 : 0) : xs.size();
         for (int32_t oc = 0; oc < yc; ++oc) {
           const int32_t first = row_is_dense ? 0 : oc / group_outputs * depth;
-          typename A::Accumulator acc = static_cast<typename A::Accumulator>(bias[oc]);
+          typename A::Accumulator acc = A::Start(bias[oc]);
           for (int32_t ky = ys.begin; ky < ys.end; ++ky) {
             ptrdiff_t at = (static_cast<ptrdiff_t>(y0 + ky * dh) * xw + x0 + xs.begin * dw) * xc + first;
             ptrdiff_t wat = ((static_cast<ptrdiff_t>(oc) * kh + ky) * kw + xs.begin) * depth;
             for (int32_t r = 0; r < runs; ++r, at += static_cast<ptrdiff_t>(dw) * xc, wat += depth)
               acc = Dot(acc, image + at, w.as<const E>() + wat, run, xz, wz);
           }
-          store(index++, output(acc, oc));
+          store(index++, output(A::Finish(acc, bias[oc]), oc));
         }
       }
     }

@@ -35,7 +35,7 @@ void RunDepthwise(const KernelCall& call) {
         for (int32_t oc = 0; oc < yc; oc += kBlock) {
           const int32_t count = yc - oc < kBlock ? yc - oc : kBlock;
           typename A::Accumulator acc[kBlock];
-          for (int32_t i = 0; i < count; ++i) acc[i] = static_cast<typename A::Accumulator>(bias[oc + i]);
+          for (int32_t i = 0; i < count; ++i) acc[i] = A::Start(bias[oc + i]);
           for (int32_t ky = ys.begin; ky < ys.end; ++ky) {
             for (int32_t kx = xs.begin; kx < xs.end; ++kx) {
               const E* cell = image + (static_cast<ptrdiff_t>(y0 + ky * dh) * xw + x0 + kx * dw) * xc;
@@ -48,7 +48,7 @@ void RunDepthwise(const KernelCall& call) {
               }
             }
           }
-          for (int32_t i = 0; i < count; ++i) *out++ = output(acc[i], oc + i);
+          for (int32_t i = 0; i < count; ++i) *out++ = output(A::Finish(acc[i], bias[oc + i]), oc + i);
         }
       }
     }

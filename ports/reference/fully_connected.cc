@@ -21,8 +21,8 @@ void RunFullyConnected(const KernelCall& call) {
   for (int32_t r = 0; r < rows; ++r, x += depth) {
     const E* row = w.as<const E>();
     for (int32_t o = 0; o < outputs; ++o, row += depth) {
-      const auto first = static_cast<typename A::Accumulator>(bias[o]);
-      *out++ = output(Dot(first, x, row, depth, p.input_zero_point(), p.weight_zero_point()), o);
+      const auto acc = Dot(A::Start(bias[o]), x, row, depth, p.input_zero_point(), p.weight_zero_point());
+      *out++ = output(A::Finish(acc, bias[o]), o);
     }
   }
 }

@@ -19,7 +19,7 @@ part_sanitizers() {
   cmake --build --preset asan-ubsan
   ctest --preset asan-ubsan
 }
-part_cortex-m() { ports/cortex_m/run_smoke.sh build/ci/converter/takt; }
+part_cortex-m() { ports/cortex_m/measure.py build/ci/converter/takt; }
 
 parts=("$@")
 [ "$#" -gt 0 ] || parts=(suite consumer clang sanitizers cortex-m)

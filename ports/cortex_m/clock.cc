@@ -11,15 +11,21 @@ struct SysTick {
 constexpr uint32_t kEnable = 1, kInterrupt = 2, kProcessorClock = 4;
 constexpr uint32_t kPeriod = 1u << 24;
 
-volatile SysTick& Timer() { return *reinterpret_cast<volatile SysTick*>(0xE000E010); }
-volatile uint32_t& InterruptControl() { return *reinterpret_cast<volatile uint32_t*>(0xE000ED04); }
+volatile SysTick& Timer() {
+  return *reinterpret_cast<volatile SysTick*>(0xE000E010);
+}
+volatile uint32_t& InterruptControl() {
+  return *reinterpret_cast<volatile uint32_t*>(0xE000ED04);
+}
 constexpr uint32_t kSysTickPending = 1u << 26;
 
 volatile uint32_t g_wraps = 0;
 
 }  // namespace
 
-extern "C" void TaktSysTick() { g_wraps = g_wraps + 1; }
+extern "C" void TaktSysTick() {
+  g_wraps = g_wraps + 1;
+}
 
 void StartClock() {
   Timer().reload = kPeriod - 1;
@@ -39,6 +45,8 @@ uint64_t Ticks() {
   }
 }
 
-uint64_t Instructions() { return Ticks() * TAKT_QUARTER_INSTRUCTIONS_PER_TICK / 4; }
+uint64_t Instructions() {
+  return Ticks() * TAKT_QUARTER_INSTRUCTIONS_PER_TICK / 4;
+}
 
 }  // namespace takt::cortex_m

@@ -16,7 +16,9 @@ uint32_t Call(uint32_t operation, const void* argument) {
 
 }  // namespace
 
-void Print(const char* text) { Call(kWrite0, text); }
+void Print(const char* text) {
+  Call(kWrite0, text);
+}
 
 void PrintUnsigned(uint64_t value) {
   char buffer[21];

@@ -39,7 +39,8 @@ struct Vectors {
   Handler handlers[15];
 };
 
-// Reset, NMI, HardFault, MemManage, BusFault, UsageFault, (SecureFault), 3 reserved, SVCall, Debug, reserved, PendSV, SysTick.
+// Reset, NMI, HardFault, MemManage, BusFault, UsageFault, (SecureFault), 3 reserved, SVCall, Debug, reserved, PendSV,
+// SysTick.
 [[gnu::section(".vectors"), gnu::used]] const Vectors kVectors = {
     __stack_end,
     {TaktReset, TaktFault, TaktFault, TaktFault, TaktFault, TaktFault, TaktFault, nullptr, nullptr, nullptr, TaktFault,

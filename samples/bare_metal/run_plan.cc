@@ -5,29 +5,28 @@
 
 #include "engine/core/interpreter.h"
 #include "engine/plan/plan.h"
+#include "kernels.h"  // In TAKT_PLAN_DIR: `takt convert --emit-kernels`.
+#include "model.h"    // In TAKT_PLAN_DIR: `takt convert --emit-c`.
 #include "ports/cortex_m/clock.h"
 #include "ports/cortex_m/semihosting.h"
 #include "ports/cortex_m/stack.h"
-#include "kernels.h"  // In TAKT_PLAN_DIR: `takt convert --emit-kernels`.
 
-// The plan and its inputs (raw tensors in graph order, one after another), as files of TAKT_PLAN_DIR.
-asm(".section .plan, \"a\"\n"
-    ".balign 64\n"
-    "g_plan: .incbin \"" TAKT_PLAN_DIR "/model.takt\"\n"
-    "g_plan_end:\n"
-    ".balign 16\n"
-    "g_inputs: .incbin \"" TAKT_PLAN_DIR "/inputs.bin\"\n"
+// The raw input tensors in graph order, one after another.
+asm(".section .inputs, \"a\"\n"
+    "g_inputs: .incbin \"" TAKT_PLAN_DIR
+    "/inputs.bin\"\n"
     "g_inputs_end:\n"
     ".text\n");
-extern "C" const std::byte g_plan[], g_plan_end[], g_inputs[], g_inputs_end[];
+extern "C" const std::byte g_inputs[], g_inputs_end[];
 
 namespace {
 
 using takt::Status;
 using namespace takt::cortex_m;
 
-// All arenas of the plan, one after another. `takt inspect` and Requirements tell how much a plan needs.
-alignas(64) std::byte g_memory[TAKT_MEMORY_BYTES];
+static_assert(takt_model::kArenaCount == 1, "this program has memory for activations only");
+alignas(takt_model::kActivationAlignment) std::byte g_activation[takt_model::kActivationBytes];
+alignas(takt_model::kRuntimeAlignment) std::byte g_runtime[takt_model::kRuntimeBytes];
 takt::Plan g_plan_view;
 takt::Interpreter g_interpreter;
 
@@ -66,15 +65,6 @@ int Fail(const char* what, Status status) {
   return 1;
 }
 
-// Cuts `need` from the front of `memory`; an empty span if it does not fit.
-std::span<std::byte> Cut(std::span<std::byte>& memory, takt::ArenaNeed need) {
-  const size_t bytes = (size_t{need.bytes} + 63) / 64 * 64;
-  if (need.alignment > 64 || bytes > memory.size()) return {};
-  const std::span<std::byte> part = memory.first(need.bytes);
-  memory = memory.subspan(bytes);
-  return part;
-}
-
 void PrintOutput(std::span<const std::byte> bytes) {
   Print("output ");
   for (const std::byte b : bytes) PrintHex(static_cast<uint64_t>(b), 2);
@@ -85,7 +75,7 @@ void PrintOutput(std::span<const std::byte> bytes) {
 
 int main() {
   StartClock();
-  const std::span<const std::byte> file(g_plan, static_cast<size_t>(g_plan_end - g_plan));
+  const std::span<const std::byte> file = std::as_bytes(std::span(model_plan));
 
   const Meter hashed("open_with_hash");
   const Status hash_status = g_plan_view.Open(file);
@@ -99,18 +89,10 @@ int main() {
   open.Report();
   if (!open_status.ok()) return Fail("open", open_status);
 
-  takt::Requirements need;
-  const Meter requirements("requirements");
-  const Status need_status = takt::ComputeRequirements(g_plan_view, kPlanKernels, need);
-  requirements.Report();
-  if (!need_status.ok()) return Fail("requirements", need_status);
-
-  std::span<std::byte> memory(g_memory);
-  std::span<std::byte> arenas[takt::kMaxArenas];
-  for (uint32_t i = 0; i < need.arena_count; ++i) arenas[i] = Cut(memory, need.arenas[i]);
+  const std::span<std::byte> arenas[] = {g_activation};
   takt::InitOptions init;
-  init.arenas = std::span(arenas).first(need.arena_count);
-  init.runtime = Cut(memory, need.runtime);
+  init.arenas = arenas;
+  init.runtime = g_runtime;
   init.kernels = kPlanKernels;
   const Meter meter("init");
   const Status init_status = g_interpreter.Init(g_plan_view, init);

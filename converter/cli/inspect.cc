@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "converter/backend/convert.h"
 #include "converter/cli/files.h"
 #include "converter/cli/session.h"
@@ -47,8 +49,12 @@ int InspectModel(const Options& options, const std::vector<uint8_t>& bytes) {
     if (!imported.has_value()) imported = graph;
   };
   const Conversion made = ConvertTflite(bytes, std::filesystem::path(options.file).filename().string(), convert);
-  const report::ModelReport model =
-      report::ReportModel(imported.has_value() ? *imported : made.graph, made.diagnostics);
+  if (!imported.has_value()) {
+    std::vector<std::string> reasons;
+    for (const Diagnostic& diagnostic : made.diagnostics.all()) reasons.push_back(diagnostic.ToString());
+    throw InputError(absl::StrCat(options.file, ": can't be imported\n", absl::StrJoin(reasons, "\n")));
+  }
+  const report::ModelReport model = report::ReportModel(*imported, made.diagnostics);
   if (options.json) {
     std::printf("%s\n", report::ModelJson(model).dump(2).c_str());
   } else {

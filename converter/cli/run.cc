@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 #include "converter/cli/session.h"
 #include "converter/cli/terminal.h"
 #include "converter/cli/verbs.h"
+#include "converter/report/plan_report.h"
 
 namespace takt::cli {
 namespace {
@@ -17,6 +20,7 @@ struct Options {
   std::string plan, folder, port = "reference";
   InputOptions inputs;
   int repeat = 1;
+  bool json = false;
 };
 
 /// Invocation 0 writes out_<i>.bin, a later one out_s<turn>_<i>.bin.
@@ -34,12 +38,21 @@ std::vector<OutputFile> Outputs(const Options& options, Session& session, int tu
 int Run(const Options& options) {
   Session session(options.plan, options.port);
   const auto inputs = LoadInputs(session.plan(), options.inputs);
+  std::vector<std::string> written;
   ProgressLine progress;
   for (int turn = 0; turn < options.repeat; ++turn) {
     progress.Show(absl::StrCat("invocation ", turn + 1, " of ", options.repeat));
     SetInputs(session.net(), inputs);
     Require(options.plan, session.net().Invoke());
-    WriteFiles(Outputs(options, session, turn));
+    const std::vector<OutputFile> files = Outputs(options, session, turn);
+    WriteFiles(files);
+    for (const OutputFile& file : files) written.push_back(file.path);
+  }
+  if (options.json) {
+    const nlohmann::ordered_json json = {
+        {"port", options.port}, {"outputs", report::OutputsJson(session.file().root())}, {"files", written}};
+    std::printf("%s\n", json.dump(2).c_str());
+    return kDone;
   }
   std::printf("%u outputs x %d in %s\n", session.plan().output_count(), options.repeat, options.folder.c_str());
   return kDone;
@@ -55,7 +68,10 @@ void AddRun(CLI::App& app, Action& action) {
   verb->add_option("--output-dir", options->folder, "Folder for out_<i>.bin")->required();
   verb->add_option("--port", options->port, "Kernels to run on")->capture_default_str();
   verb->add_option("--repeat", options->repeat, "Invocations; state is kept; later ones write out_s<n>_<i>.bin")
-      ->check(CLI::Range(1, 1000000));
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  verb->add_flag("--json", options->json,
+                 "As JSON: the outputs' names, types, dims, quantization, and the files written");
   verb->footer(
       std::string(
           "Examples:\n"

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <map>
 #include <string>
 
 #include "engine/core/kernel.h"
@@ -20,10 +19,12 @@ using Action = std::function<int()>;
 
 /// `--numerics`, for the verbs that convert.
 inline void AddNumericsOption(CLI::App& verb, Numerics& numerics) {
-  verb.add_option("--numerics", numerics,
-                  "Arithmetic of integer steps (engine/NUMERICS.md): fp32_rne (default) or tflite")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Numerics>{{"fp32_rne", Numerics::kFp32Rne}, {"tflite", Numerics::kTflite}}));
+  const auto set = [&numerics](const std::string& name) {
+    numerics = name == "tflite" ? Numerics::kTflite : Numerics::kFp32Rne;
+  };
+  verb.add_option_function<std::string>("--numerics", set, "Arithmetic of integer steps (engine/NUMERICS.md)")
+      ->check(CLI::IsMember({"fp32_rne", "tflite"}))
+      ->default_str("fp32_rne");
 }
 
 void AddConvert(CLI::App& app, Action& action);

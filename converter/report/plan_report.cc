@@ -216,7 +216,7 @@ Json PlanJson(const schema::Plan& plan, uint64_t file_bytes, const Requirements&
                             {"lower_bound", need.runtime.bytes},  // All of it is live at every step.
                             {"alignment", need.runtime.alignment}});
   json["inputs"] = BindingsJson(plan, plan.inputs());
-  json["outputs"] = BindingsJson(plan, plan.outputs());
+  json["outputs"] = OutputsJson(plan);
   json["steps"] = Json::array();
   for (uint32_t i = 0; i < StepCount(plan); ++i) json["steps"].push_back(StepJson(plan, i));
   json["tensors"] = Json::array();
@@ -224,6 +224,10 @@ Json PlanJson(const schema::Plan& plan, uint64_t file_bytes, const Requirements&
     json["tensors"].push_back(TensorJson(plan, static_cast<uint16_t>(i)));
   }
   return json;
+}
+
+Json OutputsJson(const schema::Plan& plan) {
+  return BindingsJson(plan, plan.outputs());
 }
 
 std::string SummaryText(const schema::Plan& plan, uint64_t file_bytes, const Requirements& need) {
@@ -256,7 +260,8 @@ std::string StepsText(const schema::Plan& plan) {
         absl::StrAppend(&text, " t", tensor, ":", TensorText(plan, tensor));
       }
     }
-    absl::StrAppend(&text, "  ", SourceName(plan, i), "\n");
+    const std::string source = SourceName(plan, i);
+    absl::StrAppend(&text, source.empty() ? "" : "  ", source, "\n");
   }
   return text;
 }

@@ -32,6 +32,8 @@ Peak FindPeak(const schema::Plan& plan, uint32_t arena);
 
 /// Arenas (the runtime arena of `need` last), steps, tensors, inputs, outputs, sizes: the object behind every --json.
 nlohmann::ordered_json PlanJson(const schema::Plan& plan, uint64_t file_bytes, const Requirements& need);
+/// Names, types, dims, bytes and quantization of the graph's outputs.
+nlohmann::ordered_json OutputsJson(const schema::Plan& plan);
 /// Arenas with peak, lower bound and gap; constants; file.
 std::string SummaryText(const schema::Plan& plan, uint64_t file_bytes, const Requirements& need);
 std::string StepsText(const schema::Plan& plan);

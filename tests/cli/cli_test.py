@@ -214,6 +214,9 @@ class Inspect(CliTest):
         self.assertGreater(len(report["ops"]), 3)
         self.assertTrue(all(op["converts"] and op["outputs"] for op in report["ops"]))
         self.assertIn("yes", self.succeeds("inspect", MODEL))
+        cut = self.root / "cut.tflite"
+        cut.write_bytes(pathlib.Path(MODEL).read_bytes()[:5000])
+        self.fails(1, ["cut.tflite", "can't be imported"], "inspect", cut)
 
     def test_colour_on_terminals_only(self):
         def seen(**extra):
@@ -256,6 +259,12 @@ class Run(CliTest):
         names = sorted(path.name for path in self.out.iterdir())
         self.assertEqual(names, ["out_0.bin", "out_s1_0.bin", "out_s2_0.bin"])
         self.assertEqual(len({path.read_bytes() for path in self.out.iterdir()}), 1)
+
+    def test_json(self):
+        report = self.json("run", self.plan, "--input", self.image, "--output-dir", self.out)
+        self.assertEqual([pathlib.Path(file).stat().st_size for file in report["files"]], [OUTPUT_BYTES])
+        self.assertEqual(report["outputs"][0]["dims"], [1, OUTPUT_BYTES])
+        self.assertGreater(report["outputs"][0]["scale"], 0)
 
     def test_random_is_seeded(self):
         self.assertEqual(self.output("--random", 7), self.output("--random", 7))

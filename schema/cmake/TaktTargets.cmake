@@ -16,6 +16,13 @@ target_compile_options(takt_options INTERFACE -ffp-contract=off -Wall -Wextra -W
   $<$<BOOL:${TAKT_WERROR}>:-Werror>)
 target_include_directories(takt_options INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>)
 
+# tests/fuzz/CMakeLists.txt says how; every library is instrumented.
+option(TAKT_FUZZ "Build fuzzers with libFuzzer and sanitizers (clang)" OFF)
+if(TAKT_FUZZ)
+  target_compile_options(takt_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  target_link_options(takt_options INTERFACE -fsanitize=address,undefined)
+endif()
+
 # Engine and ports: no exceptions, RTTI or guarded statics; sections so that the linker drops what a plan does not need.
 add_library(takt_embedded_options INTERFACE)
 target_compile_options(takt_embedded_options INTERFACE -fno-exceptions -fno-rtti -fno-threadsafe-statics

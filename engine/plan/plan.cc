@@ -23,6 +23,11 @@ std::string_view View(const flatbuffers::String* s) {
 }
 
 template <typename T>
+std::span<const T> View(const flatbuffers::Vector<const T*>* v) {  // Of structs.
+  return v != nullptr ? std::span<const T>(reinterpret_cast<const T*>(v->Data()), v->size()) : std::span<const T>();
+}
+
+template <typename T>
 std::span<const T> View(const flatbuffers::Vector<T>* v) {
   return v != nullptr ? std::span<const T>(reinterpret_cast<const T*>(v->Data()), v->size()) : std::span<const T>();
 }
@@ -89,9 +94,21 @@ Status Plan::Open(std::span<const std::byte> bytes, const PlanOptions& options) 
   const auto segment = static_cast<size_t>(SegmentOffset(trailer.metadata_bytes));
   opened.segment_ = bytes.subspan(segment, static_cast<size_t>(body) - segment);
   opened.accepted_ = options.limits;
+  opened.LookUp();
   TAKT_TRY(PlanValidator::Run(opened, options));
   *this = opened;
   return {};
+}
+
+void Plan::LookUp() {
+  tensors_ = View(root_->tensors()).data();
+  lives_ = View(root_->lives()).data();
+  dims_ = View(root_->dims()).data();
+  strides_ = View(root_->strides()).data();
+  operands_ = View(root_->operands()).data();
+  tensor_count_ = Count(root_->tensors());
+  arena_tensor_count_ = Count(root_->lives());
+  arena_count_ = Count(root_->arenas());
 }
 
 uint16_t Plan::major() const {
@@ -104,13 +121,13 @@ uint32_t Plan::step_count() const {
   return Count(root_->steps());
 }
 uint32_t Plan::tensor_count() const {
-  return Count(root_->tensors());
+  return tensor_count_;
 }
 uint32_t Plan::arena_tensor_count() const {
-  return Count(root_->lives());
+  return arena_tensor_count_;
 }
 uint32_t Plan::arena_count() const {
-  return Count(root_->arenas());
+  return arena_count_;
 }
 uint32_t Plan::constant_count() const {
   return Count(root_->constants());
@@ -151,7 +168,7 @@ uint16_t StepView::job() const {
 
 StepView Plan::step(uint32_t i) const {
   const schema::Step* s = root_->steps()->Get(i);
-  const uint16_t* first = View(root_->operands()).data() + s->first_operand();
+  const uint16_t* first = operands_ + s->first_operand();
   return {static_cast<Op>(s->params_type()),
           static_cast<Numerics>(s->numerics()),
           s->params(),
@@ -161,13 +178,12 @@ StepView Plan::step(uint32_t i) const {
 }
 
 TensorView Plan::tensor(uint32_t i) const {
-  const schema::Tensor* t = root_->tensors()->Get(i);
-  const uint32_t arenas = arena_count();
-  const bool constant = t->base() >= arenas;
-  return {View(root_->dims()).data() + t->dims(),
-          t->strides() == kDense ? nullptr : View(root_->strides()).data() + t->strides(),
+  const schema::Tensor* t = tensors_ + i;
+  const bool constant = t->base() >= arena_count_;
+  return {dims_ + t->dims(),
+          t->strides() == kDense ? nullptr : strides_ + t->strides(),
           t->offset(),
-          static_cast<uint16_t>(constant ? t->base() - arenas : t->base()),
+          static_cast<uint16_t>(constant ? t->base() - arena_count_ : t->base()),
           static_cast<DataType>(t->type()),
           t->rank(),
           constant};
@@ -202,7 +218,7 @@ ConstantView Plan::constant(uint32_t i) const {
 }
 
 LiveView Plan::live(uint32_t i) const {
-  const schema::Live* l = root_->lives()->Get(i);
+  const schema::Live* l = lives_ + i;
   return {l->first(), l->last(), l->root()};
 }
 

@@ -15,8 +15,10 @@
 namespace takt {
 
 namespace schema {
+struct Live;
 struct Plan;
-}
+struct Tensor;
+}  // namespace schema
 enum class Numerics : uint8_t;
 enum class Layout : uint8_t;
 
@@ -217,11 +219,20 @@ class Plan {
 
  private:
   friend class PlanValidator;
+  void LookUp();
+
   const schema::Plan* root_ = nullptr;
   std::span<const std::byte> bytes_;
   std::span<const std::byte> segment_;
   uint32_t metadata_bytes_ = 0;
   Limits accepted_;
+  // Of root_, looked up once: every view reads them.
+  const schema::Tensor* tensors_ = nullptr;
+  const schema::Live* lives_ = nullptr;
+  const int32_t* dims_ = nullptr;
+  const int32_t* strides_ = nullptr;
+  const uint16_t* operands_ = nullptr;
+  uint32_t tensor_count_ = 0, arena_tensor_count_ = 0, arena_count_ = 0;
 };
 
 }  // namespace takt

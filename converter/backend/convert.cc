@@ -47,7 +47,8 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   const std::string& name = result.graph.name;
   const Target* target = FindTarget(options.target);
   if (target == nullptr) {
-    result.diagnostics.Error(WholeModel(name), "no target '" + options.target + "'; there are: " + absl::StrJoin(TargetNames(), ", "));
+    result.diagnostics.Error(WholeModel(name),
+                             "no target '" + options.target + "'; there are: " + absl::StrJoin(TargetNames(), ", "));
     return;
   }
   if (options.on_stage) options.on_stage("import", result.graph);
@@ -74,6 +75,14 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   if (!result.diagnostics.ok()) result.plan.clear();
 }
 
+Conversion ConvertImported(std::optional<ir::Graph> graph, Conversion result, std::span<const uint8_t> model,
+                           const ConvertOptions& options) {
+  if (!graph || !result.diagnostics.ok()) return result;
+  result.graph = std::move(*graph);
+  RunStages(result, model, options);
+  return result;
+}
+
 }  // namespace
 
 Conversion ConvertGraph(ir::Graph graph, std::span<const uint8_t> model, const ConvertOptions& options) {
@@ -86,10 +95,14 @@ Conversion ConvertGraph(ir::Graph graph, std::span<const uint8_t> model, const C
 Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& model_name, const ConvertOptions& options) {
   Conversion result;
   auto imported = frontend::ImportTflite(model, model_name, result.diagnostics);
-  if (!imported || !result.diagnostics.ok()) return result;
-  result.graph = std::move(*imported);
-  RunStages(result, model, options);
-  return result;
+  return ConvertImported(std::move(imported), std::move(result), model, options);
+}
+
+Conversion ConvertOnnx(std::span<const uint8_t> model, const std::string& model_name, const frontend::OnnxOptions& onnx,
+                       const ConvertOptions& options) {
+  Conversion result;
+  auto imported = frontend::ImportOnnx(model, model_name, onnx, result.diagnostics);
+  return ConvertImported(std::move(imported), std::move(result), model, options);
 }
 
 }  // namespace takt

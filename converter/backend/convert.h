@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "converter/base/diagnostics.h"
+#include "converter/frontend/onnx_importer.h"
 #include "converter/ir/graph.h"
 #include "engine/core/kernel.h"
 
@@ -18,9 +19,9 @@ namespace takt {
 /// Choices of a conversion; the defaults are what most people want.
 struct ConvertOptions {
   Numerics numerics = Numerics::kFp32Rne;
-  std::string target = "host";     ///< One of TargetNames().
-  bool keep_tensors = false;       ///< No pass that eliminates a tensor: each source tensor can be compared.
-  bool debug = false;              ///< Adds the debug table: source of every step and tensor.
+  std::string target = "host";  ///< One of TargetNames().
+  bool keep_tensors = false;    ///< No pass that eliminates a tensor: each source tensor can be compared.
+  bool debug = false;           ///< Adds the debug table: source of every step and tensor.
   /// Called after each stage with its name and the graph as it stands.
   std::function<void(const std::string& stage, const ir::Graph& graph)> on_stage{};
 };
@@ -34,6 +35,10 @@ struct Conversion {
 
 /// Converts a TFLite model. Deterministic: the same bytes in give the same bytes out on every host. Never throws.
 Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& model_name, const ConvertOptions& options);
+
+/// Converts an ONNX model; as ConvertTflite.
+Conversion ConvertOnnx(std::span<const uint8_t> model, const std::string& model_name, const frontend::OnnxOptions& onnx,
+                       const ConvertOptions& options);
 
 /// The same from a graph that is imported already; the plan carries the hash of `model`.
 Conversion ConvertGraph(ir::Graph graph, std::span<const uint8_t> model, const ConvertOptions& options);

@@ -6,8 +6,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "converter/backend/target.h"
 #include "converter/cli/emit.h"
 #include "converter/cli/files.h"
@@ -20,7 +22,8 @@ namespace takt::cli {
 namespace {
 
 struct Options {
-  std::string model, output, emit_c, emit_kernels;
+  std::string model, output, emit_c, emit_kernels, input_layout = "nchw";
+  std::vector<std::string> shapes;
   ConvertOptions convert;
   bool json = false, print_ir = false;
 };
@@ -59,13 +62,37 @@ void WatchStages(Options& options, ProgressLine& progress) {
   };
 }
 
+/// "name=1x3x224x224" of --shape.
+void ReadShape(const std::string& text, frontend::OnnxOptions& onnx) {
+  const size_t equals = text.rfind('=');
+  std::vector<int32_t> dims;
+  for (absl::string_view part : absl::StrSplit(equals == std::string::npos ? "" : text.substr(equals + 1), 'x')) {
+    int32_t dim = 0;
+    if (!absl::SimpleAtoi(part, &dim) || dim < 1)
+      throw InputError(absl::StrCat("--shape ", text, ": write it as name=1x3x224x224"));
+    dims.push_back(dim);
+  }
+  onnx.shapes[text.substr(0, equals)] = dims;
+}
+
+/// A file whose name ends in .onnx is ONNX, any other TFLite.
+Conversion ConvertModel(const std::vector<uint8_t>& model, const Options& options) {
+  const std::filesystem::path path(options.model);
+  if (path.extension() != ".onnx") return ConvertTflite(model, path.filename().string(), options.convert);
+  frontend::OnnxOptions onnx;
+  onnx.folder = path.parent_path().string();
+  onnx.nhwc_inputs = options.input_layout == "nhwc";
+  for (const std::string& shape : options.shapes) ReadShape(shape, onnx);
+  return ConvertOnnx(model, path.filename().string(), onnx, options.convert);
+}
+
 Conversion Convert(Options& options) {
   const std::vector<uint8_t> model = ReadFile(options.model);
   if (IsPlan(model))
     throw InputError(absl::StrCat(options.model, ": is a plan already; takt inspect shows it, takt run runs it"));
   ProgressLine progress;
   WatchStages(options, progress);
-  return ConvertTflite(model, std::filesystem::path(options.model).filename().string(), options.convert);
+  return ConvertModel(model, options);
 }
 
 int Run(Options& options) {
@@ -99,11 +126,17 @@ int Run(Options& options) {
 }  // namespace
 
 void AddConvert(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("convert", "Converts a TFLite model to a plan");
+  CLI::App* verb = app.add_subcommand("convert", "Converts a TFLite or ONNX model to a plan");
   auto options = std::make_shared<Options>();
-  verb->add_option("model", options->model, "The .tflite file")->required();
+  verb->add_option("model", options->model, "The .tflite or .onnx file")->required();
   verb->add_option("-o,--output", options->output, "The .takt file to write")->required();
   AddNumericsOption(*verb, options->convert.numerics);
+  verb->add_option("--shape", options->shapes, "Dims of an ONNX input: name=1x3x224x224; once for each input to fix")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--input-layout", options->input_layout, "Order of dimensions in which ONNX images are bound")
+      ->check(CLI::IsMember({"nchw", "nhwc"}))
+      ->capture_default_str();
   verb->add_option("--target", options->convert.target, "What the plan is for: " + absl::StrJoin(TargetNames(), ", "))
       ->check(CLI::IsMember(TargetNames()))
       ->capture_default_str();
@@ -118,6 +151,7 @@ void AddConvert(CLI::App& app, Action& action) {
       std::string("Examples:\n"
                   "  takt convert kws.tflite -o kws.takt\n"
                   "  takt convert kws.tflite -o kws.takt --numerics tflite --keep-tensors   # for takt compare\n"
+                  "  takt convert resnet.onnx -o resnet.takt --shape input=1x3x224x224 --input-layout nhwc\n"
                   "  takt convert kws.tflite -o kws.takt --emit-c firmware/ --emit-kernels firmware/kernels.h\n"
                   "Either all files are written, or none.\n") +
       kExitCodes);

@@ -68,6 +68,11 @@ struct OpDef {
   bool (*commute)(std::span<const int64_t> permutation, Node& node) = nullptr;
 };
 
+/// `commute` of ops that treat each element alike.
+bool CommuteElementwise(std::span<const int64_t> permutation, Node& node);
+/// Attribute `key`, one value for each dimension, in the order of a permuted operand.
+void PermuteValues(std::span<const int64_t> permutation, const std::string& key, Node& node);
+
 /// The definition of any op of the table.
 const OpDef& FindOpDef(Op op);
 /// All definitions in table order.

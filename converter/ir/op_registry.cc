@@ -27,6 +27,19 @@ const OpDef& FindOpDef(Op op) {
   std::abort();  // Not an op of the table: callers check what comes from files.
 }
 
-std::span<const OpDef* const> AllOpDefs() { return kDefs; }
+std::span<const OpDef* const> AllOpDefs() {
+  return kDefs;
+}
+
+bool CommuteElementwise(std::span<const int64_t>, Node&) {
+  return true;
+}
+
+void PermuteValues(std::span<const int64_t> permutation, const std::string& key, Node& node) {
+  const std::vector<int64_t> values = node.Ints(key);
+  std::vector<int64_t> moved = values;
+  for (size_t i = 0; i < permutation.size(); ++i) moved[static_cast<size_t>(permutation[i])] = values[i];
+  node.attributes[key] = moved;
+}
 
 }  // namespace takt::ir

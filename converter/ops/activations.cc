@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
@@ -19,8 +20,9 @@ std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>&
 void LowerClamp(const Node&, backend::StepBuilder& step) {
   const Node node = step.node();
   if (!CheckQuantized(step)) return;
-  const schema::Clamp clamp = StoredClamp(node.FloatOr("min", std::numeric_limits<float>::lowest()),
-                                          node.FloatOr("max", std::numeric_limits<float>::max()), step.tensor(node.outputs[0]));
+  const schema::Clamp clamp =
+      StoredClamp(node.FloatOr("min", std::numeric_limits<float>::lowest()),
+                  node.FloatOr("max", std::numeric_limits<float>::max()), step.tensor(node.outputs[0]));
   step.Set(Op::kClamp, Numerics::kAny, schema::ClampParams(clamp), node.inputs, node.outputs);
 }
 
@@ -36,12 +38,23 @@ bool FunctionOf(const std::string& name, schema::UnaryFunction& function) {
 
 bool Evaluate(schema::UnaryFunction function, double alpha, double x, double& y) {
   switch (function) {
-    case schema::UnaryFunction::logistic: y = 1.0 / (1.0 + std::exp(-x)); return true;
-    case schema::UnaryFunction::tanh: y = std::tanh(x); return true;
-    case schema::UnaryFunction::elu: y = x >= 0 ? x : std::expm1(x); return true;
-    case schema::UnaryFunction::hard_swish: y = x * std::clamp(x + 3.0, 0.0, 6.0) / 6.0; return true;
-    case schema::UnaryFunction::leaky_relu: y = x >= 0 ? x : alpha * x; return true;
-    default: return false;
+    case schema::UnaryFunction::logistic:
+      y = 1.0 / (1.0 + std::exp(-x));
+      return true;
+    case schema::UnaryFunction::tanh:
+      y = std::tanh(x);
+      return true;
+    case schema::UnaryFunction::elu:
+      y = x >= 0 ? x : std::expm1(x);
+      return true;
+    case schema::UnaryFunction::hard_swish:
+      y = x * std::clamp(x + 3.0, 0.0, 6.0) / 6.0;
+      return true;
+    case schema::UnaryFunction::leaky_relu:
+      y = x >= 0 ? x : alpha * x;
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -54,10 +67,12 @@ void LowerUnary(const Node&, backend::StepBuilder& step) {
   const Tensor input = step.tensor(node.inputs[0]);
   const Tensor output = step.tensor(node.outputs[0]);
   if (input.type == DataType::kFloat32) return step.Set(Op::kUnary, Numerics::kAny, params, node.inputs, node.outputs);
-  if (input.type != DataType::kInt8 || output.type != DataType::kInt8) return step.Error("a unary function takes int8 or float32");
+  if (input.type != DataType::kInt8 || output.type != DataType::kInt8)
+    return step.Error("a unary function takes int8 or float32");
   if (!CheckQuantized(step)) return;
   if (step.numerics() == Numerics::kTflite && function != schema::UnaryFunction::elu) {
-    return step.Error("TFLite's fixed-point rule of this int8 function is not available; convert with the default numerics");
+    return step.Error(
+        "TFLite's fixed-point rule of this int8 function is not available; convert with the default numerics");
   }
   std::vector<int8_t> table(256);
   for (int q = -128; q < 128; ++q) {
@@ -94,30 +109,126 @@ void ImportUnary(frontend::TfliteNode& node, const std::string& function, double
   if (node.CheckArity(1, 1, 1)) node.Add(Op::kUnary, {node.input(0)}, {{"function", function}, {"alpha", alpha}});
 }
 
-void ImportRelu(frontend::TfliteNode& node) { ImportClamp(node, "relu"); }
-void ImportRelu6(frontend::TfliteNode& node) { ImportClamp(node, "relu6"); }
-void ImportReluN1To1(frontend::TfliteNode& node) { ImportClamp(node, "relu_n1_to_1"); }
-void ImportLogistic(frontend::TfliteNode& node) { ImportUnary(node, "logistic"); }
-void ImportTanh(frontend::TfliteNode& node) { ImportUnary(node, "tanh"); }
-void ImportElu(frontend::TfliteNode& node) { ImportUnary(node, "elu"); }
-void ImportHardSwish(frontend::TfliteNode& node) { ImportUnary(node, "hard_swish"); }
+void ImportRelu(frontend::TfliteNode& node) {
+  ImportClamp(node, "relu");
+}
+void ImportRelu6(frontend::TfliteNode& node) {
+  ImportClamp(node, "relu6");
+}
+void ImportReluN1To1(frontend::TfliteNode& node) {
+  ImportClamp(node, "relu_n1_to_1");
+}
+void ImportLogistic(frontend::TfliteNode& node) {
+  ImportUnary(node, "logistic");
+}
+void ImportTanh(frontend::TfliteNode& node) {
+  ImportUnary(node, "tanh");
+}
+void ImportElu(frontend::TfliteNode& node) {
+  ImportUnary(node, "elu");
+}
+void ImportHardSwish(frontend::TfliteNode& node) {
+  ImportUnary(node, "hard_swish");
+}
 void ImportLeakyRelu(frontend::TfliteNode& node) {
   const auto* options = node.options<tflite::LeakyReluOptions>();
   ImportUnary(node, "leaky_relu", options ? static_cast<double>(options->alpha()) : 0.0);
 }
 
-constexpr AttributeRule kClampAttributes[] = {{"min", AttributeKind::kFloat, true}, {"max", AttributeKind::kFloat, true}};
-constexpr AttributeRule kUnaryAttributes[] = {{"function", AttributeKind::kString, true}, {"alpha", AttributeKind::kFloat, false}};
+void EmitOnnxClamp(frontend::OnnxNode& node, double min, double max) {
+  node.SetOutput(0, node.Emit(Op::kClamp, {node.input(0)}, {{"min", min}, {"max", max}}));
+}
+
+constexpr double kLowest = std::numeric_limits<float>::lowest();
+constexpr double kHighest = std::numeric_limits<float>::max();
+
+void ImportOnnxRelu(frontend::OnnxNode& node) {
+  if (node.CheckInputs(1, 1) && node.CheckOutputs(1)) EmitOnnxClamp(node, 0, kHighest);
+}
+
+void ImportOnnxClip6(frontend::OnnxNode& node) {
+  if (node.CheckInputs(1, 1) && node.CheckOutputs(1))
+    EmitOnnxClamp(node, node.Float("min", kLowest), node.Float("max", kHighest));
+}
+
+void ImportOnnxClip11(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 3) || !node.CheckOutputs(1)) return;
+  const auto min = node.has_input(1) ? node.ConstantScalar(1) : kLowest;
+  const auto max = node.has_input(2) ? node.ConstantScalar(2) : kHighest;
+  if (min && max) EmitOnnxClamp(node, *min, std::max(*min, *max));
+}
+
+template <const char* kFunction>
+void ImportOnnxUnary(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  node.SetOutput(0, node.Emit(Op::kUnary, {node.input(0)}, {{"function", std::string(kFunction)}}));
+}
+
+/// Functions with a parameter `alpha`.
+void ImportOnnxWithAlpha(frontend::OnnxNode& node, const std::string& function, double fallback) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  node.SetOutput(
+      0, node.Emit(Op::kUnary, {node.input(0)}, {{"function", function}, {"alpha", node.Float("alpha", fallback)}}));
+}
+void ImportOnnxLeakyRelu(frontend::OnnxNode& node) {
+  ImportOnnxWithAlpha(node, "leaky_relu", 0.01);
+}
+void ImportOnnxElu(frontend::OnnxNode& node) {
+  ImportOnnxWithAlpha(node, "elu", 1.0);
+}
+
+constexpr char kSigmoid[] = "logistic";
+constexpr char kTanh[] = "tanh";
+constexpr char kExp[] = "exp";
+constexpr char kLog[] = "log";
+constexpr char kSqrt[] = "sqrt";
+constexpr char kAbs[] = "abs";
+constexpr char kNeg[] = "neg";
+constexpr char kSin[] = "sin";
+constexpr char kCos[] = "cos";
+constexpr char kFloor[] = "floor";
+constexpr char kCeil[] = "ceil";
+constexpr char kRound[] = "round";
+constexpr char kSign[] = "sign";
+constexpr char kHardSwish[] = "hard_swish";
+
+constexpr AttributeRule kClampAttributes[] = {{"min", AttributeKind::kFloat, true},
+                                              {"max", AttributeKind::kFloat, true}};
+constexpr AttributeRule kUnaryAttributes[] = {{"function", AttributeKind::kString, true},
+                                              {"alpha", AttributeKind::kFloat, false}};
 constexpr TfliteImport kClampTflite[] = {
     {19, "RELU", ImportRelu}, {21, "RELU6", ImportRelu6}, {20, "RELU_N1_TO_1", ImportReluN1To1}};
-constexpr TfliteImport kUnaryTflite[] = {{14, "LOGISTIC", ImportLogistic}, {28, "TANH", ImportTanh}, {111, "ELU", ImportElu},
-                                         {117, "HARD_SWISH", ImportHardSwish}, {98, "LEAKY_RELU", ImportLeakyRelu}};
+constexpr TfliteImport kUnaryTflite[] = {{14, "LOGISTIC", ImportLogistic},
+                                         {28, "TANH", ImportTanh},
+                                         {111, "ELU", ImportElu},
+                                         {117, "HARD_SWISH", ImportHardSwish},
+                                         {98, "LEAKY_RELU", ImportLeakyRelu}};
+constexpr OnnxImport kClampOnnx[] = {
+    {"Relu", 1, ImportOnnxRelu}, {"Clip", 6, ImportOnnxClip6}, {"Clip", 11, ImportOnnxClip11}};
+constexpr OnnxImport kUnaryOnnx[] = {{"LeakyRelu", 1, ImportOnnxLeakyRelu},
+                                     {"Elu", 1, ImportOnnxElu},
+                                     {"HardSwish", 14, ImportOnnxUnary<kHardSwish>},
+                                     {"Sigmoid", 1, ImportOnnxUnary<kSigmoid>},
+                                     {"Tanh", 1, ImportOnnxUnary<kTanh>},
+                                     {"Exp", 1, ImportOnnxUnary<kExp>},
+                                     {"Log", 1, ImportOnnxUnary<kLog>},
+                                     {"Sqrt", 1, ImportOnnxUnary<kSqrt>},
+                                     {"Abs", 1, ImportOnnxUnary<kAbs>},
+                                     {"Neg", 1, ImportOnnxUnary<kNeg>},
+                                     {"Sin", 1, ImportOnnxUnary<kSin>},
+                                     {"Cos", 1, ImportOnnxUnary<kCos>},
+                                     {"Floor", 1, ImportOnnxUnary<kFloor>},
+                                     {"Ceil", 1, ImportOnnxUnary<kCeil>},
+                                     {"Round", 1, ImportOnnxUnary<kRound>},
+                                     {"Sign", 1, ImportOnnxUnary<kSign>}};
 
 }  // namespace
 
 extern const OpDef kClampDef;
 extern const OpDef kUnaryDef;
-const OpDef kClampDef = {Op::kClamp, kClampAttributes, Infer, LowerClamp, kClampTflite, NpuClass::kElementwise};
-const OpDef kUnaryDef = {Op::kUnary, kUnaryAttributes, Infer, LowerUnary, kUnaryTflite, NpuClass::kElementwise};
+const OpDef kClampDef = {Op::kClamp,   kClampAttributes,       Infer,      LowerClamp,
+                         kClampTflite, NpuClass::kElementwise, kClampOnnx, CommuteElementwise};
+const OpDef kUnaryDef = {Op::kUnary,   kUnaryAttributes,       Infer,      LowerUnary,
+                         kUnaryTflite, NpuClass::kElementwise, kUnaryOnnx, CommuteElementwise};
 
 }  // namespace takt::ir

@@ -36,8 +36,12 @@ std::string InferConv2dAdd(const Graph& graph, const Node& node, std::vector<Ten
 
 schema::Conv2dParams ConvParams(const backend::StepBuilder& step, schema::Clamp clamp, int32_t output_zero_point) {
   const Node& node = step.node();
-  return {PlanWindow(node), clamp, static_cast<int16_t>(ZeroPointOf(step.tensor(node.inputs[0]))),
-          static_cast<int16_t>(ZeroPointOf(step.tensor(node.inputs[1]))), static_cast<int16_t>(output_zero_point), 0};
+  return {PlanWindow(node),
+          clamp,
+          static_cast<int16_t>(ZeroPointOf(step.tensor(node.inputs[0]))),
+          static_cast<int16_t>(ZeroPointOf(step.tensor(node.inputs[1]))),
+          static_cast<int16_t>(output_zero_point),
+          0};
 }
 
 void LowerConv2d(const Node&, backend::StepBuilder& step) {
@@ -46,7 +50,8 @@ void LowerConv2d(const Node&, backend::StepBuilder& step) {
   const std::vector<TensorId> inputs = ContractionInputs(step, ScaleOf(output), false);
   if (inputs.empty()) return;
   const schema::Clamp clamp = StoredClamp(node.StringOr("activation", "none"), output);
-  step.Set(Op::kConv2d, StepNumerics(step, inputs[0]), ConvParams(step, clamp, ZeroPointOf(output)), inputs, node.outputs);
+  step.Set(Op::kConv2d, StepNumerics(step, inputs[0]), ConvParams(step, clamp, ZeroPointOf(output)), inputs,
+           node.outputs);
 }
 
 void LowerConv2dAdd(const Node&, backend::StepBuilder& step) {
@@ -65,10 +70,9 @@ void LowerConv2dAdd(const Node&, backend::StepBuilder& step) {
   if (inputs.empty()) return;
   inputs.push_back(node.inputs[3]);
   const schema::Clamp clamp = StoredClamp(node.StringOr("activation", "none"), middle);
-  const schema::Conv2dAddParams params(
-      ConvParams(step, clamp, zero_point),
-      MakeAddParams(step, {ScaleOf(skip), ZeroPointOf(skip)}, {scale, zero_point}, output,
-                    node.StringOr("add_activation", "none"), false));
+  const schema::Conv2dAddParams params(ConvParams(step, clamp, zero_point),
+                                       MakeAddParams(step, {ScaleOf(skip), ZeroPointOf(skip)}, {scale, zero_point},
+                                                     output, node.StringOr("add_activation", "none"), false));
   step.Set(Op::kConv2dAdd, step.numerics(), params, inputs, node.outputs);
 }
 
@@ -80,30 +84,62 @@ void ImportConv2d(frontend::TfliteNode& node) {
   if (weights.dims.size() != 4) return node.Error("weights must have rank 4 (OHWI)", node.input(1));
   const std::vector<int64_t> strides = {options->stride_h(), options->stride_w()};
   const std::vector<int64_t> dilations = {options->dilation_h_factor(), options->dilation_w_factor()};
-  const std::vector<int64_t> pads = ExplicitPads(node.tensor(node.input(0)), options->padding() == tflite::Padding::SAME,
-                                                 {weights.dims[1], weights.dims[2]}, strides, dilations);
+  const std::vector<int64_t> pads =
+      ExplicitPads(node.tensor(node.input(0)), options->padding() == tflite::Padding::SAME,
+                   {weights.dims[1], weights.dims[2]}, strides, dilations);
   const TensorId bias = BiasOrZeros(node, 2, weights.dims[0]);
   node.Add(Op::kConv2d, {node.input(0), node.input(1), bias},
-           {{"strides", strides}, {"dilations", dilations}, {"pads", pads},
+           {{"strides", strides},
+            {"dilations", dilations},
+            {"pads", pads},
             {"activation", node.Activation(options->fused_activation_function())}});
+}
+
+/// A convolution with one input channel in each group is depthwise.
+void ImportOnnxConv(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 3) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> x = node.dims(node.input(0));
+  const std::vector<int32_t> w = node.dims(node.input(1));
+  const int64_t group = node.Int("group", 1);
+  if (w.size() != x.size() || w.size() < 3 || group < 1 || w[1] * group != x[1]) {
+    return node.Error("input " + DimsText(x) + " and weights " + DimsText(w) + " do not fit " + std::to_string(group) +
+                      " groups");
+  }
+  const auto window = ReadOnnxWindow(node, {w.begin() + 2, w.end()});
+  if (!window) return;
+  const bool depthwise = group > 1 && w[1] == 1;
+  const TensorId oihw = w.size() == 3 ? node.Reshape(node.input(1), {w[0], w[1], 1, w[2]}) : node.input(1);
+  const TensorId weights =
+      node.Transpose(oihw, depthwise ? std::vector<int64_t>{1, 2, 3, 0} : std::vector<int64_t>{0, 2, 3, 1});
+  const TensorId bias =
+      node.has_input(2) ? node.input(2) : node.FloatConstant({w[0]}, std::vector<float>(static_cast<size_t>(w[0])));
+  const TensorId y =
+      node.Emit(depthwise ? Op::kDepthwiseConv2d : Op::kConv2d, {node.ToNhwc(node.input(0)), weights, bias},
+                {{"strides", window->strides}, {"dilations", window->dilations}, {"pads", window->pads}});
+  node.SetOutput(0, node.FromNhwc(y, x.size()));
 }
 
 constexpr AttributeRule kConvAttributes[] = {{"strides", AttributeKind::kInts, true},
                                              {"dilations", AttributeKind::kInts, false},
                                              {"pads", AttributeKind::kInts, true},
                                              {"activation", AttributeKind::kString, false}};
-constexpr AttributeRule kConvAddAttributes[] = {
-    {"strides", AttributeKind::kInts, true},         {"dilations", AttributeKind::kInts, false},
-    {"pads", AttributeKind::kInts, true},            {"activation", AttributeKind::kString, false},
-    {"add_activation", AttributeKind::kString, false}, {"conv_scale", AttributeKind::kFloat, true},
-    {"conv_zero_point", AttributeKind::kInt, true}};
+constexpr AttributeRule kConvAddAttributes[] = {{"strides", AttributeKind::kInts, true},
+                                                {"dilations", AttributeKind::kInts, false},
+                                                {"pads", AttributeKind::kInts, true},
+                                                {"activation", AttributeKind::kString, false},
+                                                {"add_activation", AttributeKind::kString, false},
+                                                {"conv_scale", AttributeKind::kFloat, true},
+                                                {"conv_zero_point", AttributeKind::kInt, true}};
 constexpr TfliteImport kConvTflite[] = {{3, "CONV_2D", ImportConv2d}};
+constexpr OnnxImport kConvOnnx[] = {{"Conv", 1, ImportOnnxConv}};
 
 }  // namespace
 
 extern const OpDef kConv2dDef;
 extern const OpDef kConv2dAddDef;
-const OpDef kConv2dDef = {Op::kConv2d, kConvAttributes, InferConv2d, LowerConv2d, kConvTflite, NpuClass::kContraction};
-const OpDef kConv2dAddDef = {Op::kConv2dAdd, kConvAddAttributes, InferConv2dAdd, LowerConv2dAdd, {}, NpuClass::kContraction};
+const OpDef kConv2dDef = {Op::kConv2d, kConvAttributes,        InferConv2d, LowerConv2d,
+                          kConvTflite, NpuClass::kContraction, kConvOnnx};
+const OpDef kConv2dAddDef = {Op::kConv2dAdd,        kConvAddAttributes, InferConv2dAdd, LowerConv2dAdd, {},
+                             NpuClass::kContraction};
 
 }  // namespace takt::ir

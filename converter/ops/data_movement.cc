@@ -1,8 +1,10 @@
-// copy: none. pad: before, after, value (real). transpose: permutation. reshape: none (the output's dims say it).
-// concatenation: axis. slice: begin, strides (the output's dims say how many).
+// copy: none. pad: before, after, value (real). transpose: permutation.
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <numeric>
 
+#include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
@@ -47,50 +49,6 @@ std::string InferTranspose(const Graph& graph, const Node& node, std::vector<Ten
   return "";
 }
 
-std::string InferReshape(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
-  const Tensor& input = graph.tensor(node.inputs[0]);
-  const Tensor& output = graph.tensor(node.outputs[0]);
-  if (input.element_count() != output.element_count()) {
-    return "cannot reshape " + DimsText(input.dims) + " to " + DimsText(output.dims);
-  }
-  outputs = {{input.type, output.dims}};
-  return "";
-}
-
-std::string InferConcatenation(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
-  const Tensor& first = graph.tensor(node.inputs[0]);
-  const auto axis = static_cast<size_t>(node.Int("axis"));
-  if (axis >= first.dims.size()) return "axis " + std::to_string(axis) + " is outside " + DimsText(first.dims);
-  std::vector<int32_t> dims = first.dims;
-  dims[axis] = 0;
-  for (TensorId id : node.inputs) {
-    std::vector<int32_t> part = graph.tensor(id).dims;
-    if (graph.tensor(id).type != first.type || part.size() != dims.size()) return "parts differ in type or rank";
-    dims[axis] += part[axis];
-    part[axis] = first.dims[axis];
-    if (part != first.dims) return "parts " + DimsText(part) + " and " + DimsText(first.dims) + " differ beside the axis";
-  }
-  outputs = {{first.type, dims}};
-  return "";
-}
-
-std::string InferSlice(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
-  const Tensor& input = graph.tensor(node.inputs[0]);
-  const Tensor& output = graph.tensor(node.outputs[0]);
-  const auto& begin = node.Ints("begin");
-  const auto& strides = node.Ints("strides");
-  const size_t rank = input.dims.size();
-  if (begin.size() != rank || strides.size() != rank || output.dims.size() != rank) return "begin, strides or output differ in rank";
-  for (size_t i = 0; i < rank; ++i) {
-    const int64_t last = begin[i] + (output.dims[i] - 1) * strides[i];
-    if (strides[i] < 1 || begin[i] < 0 || output.dims[i] < 1 || last >= input.dims[i]) {
-      return "dimension " + std::to_string(i) + " of the slice reaches outside " + DimsText(input.dims);
-    }
-  }
-  outputs = {{input.type, output.dims}};
-  return "";
-}
-
 void LowerCopy(const Node&, backend::StepBuilder& step) {
   const Node node = step.node();
   step.Set(Op::kCopy, Numerics::kAny, schema::CopyParams(0), node.inputs, node.outputs);
@@ -113,8 +71,8 @@ void LowerPad(const Node&, backend::StepBuilder& step) {
   const auto& b = node.Ints("before");
   const auto& a = node.Ints("after");
   for (size_t i = 0; i < b.size(); ++i) before[i] = static_cast<int32_t>(b[i]), after[i] = static_cast<int32_t>(a[i]);
-  const schema::PadParams params(flatbuffers::span<const int32_t, 6>(before), flatbuffers::span<const int32_t, 6>(after), value,
-                                 static_cast<uint8_t>(b.size()));
+  const schema::PadParams params(flatbuffers::span<const int32_t, 6>(before),
+                                 flatbuffers::span<const int32_t, 6>(after), value, static_cast<uint8_t>(b.size()));
   step.Set(Op::kPad, Numerics::kAny, params, node.inputs, node.outputs);
 }
 
@@ -123,12 +81,9 @@ void LowerTranspose(const Node&, backend::StepBuilder& step) {
   uint8_t permutation[6] = {};
   const auto& p = node.Ints("permutation");
   for (size_t i = 0; i < p.size(); ++i) permutation[i] = static_cast<uint8_t>(p[i]);
-  const schema::TransposeParams params(flatbuffers::span<const uint8_t, 6>(permutation), static_cast<uint8_t>(p.size()));
+  const schema::TransposeParams params(flatbuffers::span<const uint8_t, 6>(permutation),
+                                       static_cast<uint8_t>(p.size()));
   step.Set(Op::kTranspose, Numerics::kAny, params, node.inputs, node.outputs);
-}
-
-void ImportReshape(frontend::TfliteNode& node) {
-  if (node.CheckArity(1, 2, 1)) node.Add(Op::kReshape, {node.input(0)});
 }
 
 void ImportPad(frontend::TfliteNode& node) {
@@ -157,57 +112,99 @@ void ImportPad(frontend::TfliteNode& node) {
 
 void ImportTranspose(frontend::TfliteNode& node) {
   if (!node.CheckArity(2, 2, 1)) return;
-  if (const auto permutation = node.ConstantInts(1)) node.Add(Op::kTranspose, {node.input(0)}, {{"permutation", *permutation}});
+  if (const auto permutation = node.ConstantInts(1))
+    node.Add(Op::kTranspose, {node.input(0)}, {{"permutation", *permutation}});
 }
 
-void ImportConcatenation(frontend::TfliteNode& node) {
-  if (!node.CheckArity(1, 64, 1)) return;
-  const auto* options = node.options<tflite::ConcatenationOptions>();
-  int64_t axis = options ? options->axis() : 0;
-  if (axis < 0) axis += static_cast<int64_t>(node.tensor(node.input(0)).dims.size());
-  std::vector<TensorId> parts;
-  for (int i = 0; i < node.input_count(); ++i) {
-    if (IsInteger(node.tensor(node.output(0)).type) && !SameQuantization(node.tensor(node.input(i)), node.tensor(node.output(0)))) {
-      return node.Error("parts of a concatenation must have the output's quantization", node.input(i));
-    }
-    parts.push_back(node.input(i));
+void ImportOnnxIdentity(frontend::OnnxNode& node) {
+  if (node.CheckInputs(1, 1)) node.SetOutput(0, node.input(0));
+}
+
+void ImportOnnxDropout(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 3) || !node.CheckOutputs(1)) return;
+  if (node.has_input(2) && node.ConstantScalar(2).value_or(0) != 0)
+    return node.Error("is in training mode; export the model for inference");
+  node.SetOutput(0, node.input(0));
+}
+
+void ImportOnnxCast(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1)) return;
+  const DataType type = node.tensor(node.input(0)).type;
+  if (type != DataType::kNone && node.TypeAttribute("to") == type) return node.SetOutput(0, node.input(0));
+  node.Error("changes the type of a tensor that is not constant; export the model without it");
+}
+
+void ImportOnnxTranspose(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const auto rank = static_cast<int64_t>(node.dims(node.input(0)).size());
+  std::vector<int64_t> reversed;
+  for (int64_t i = rank; i-- > 0;) reversed.push_back(i);
+  const std::vector<int64_t> permutation = node.Ints("perm", reversed);
+  auto sorted = node.Axes(permutation, static_cast<size_t>(rank));
+  if (!sorted) return;
+  if (static_cast<int64_t>(sorted->size()) != rank) return node.Error("perm does not name each dimension once");
+  node.SetOutput(0, node.Transpose(node.input(0), permutation));
+}
+
+/// Pads and value are attributes before opset 11, inputs from then on; axes an input from opset 18 on.
+void ImportOnnxPad(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 4) || !node.CheckOutputs(1)) return;
+  if (node.String("mode", "constant") != "constant")
+    return node.Error("mode " + node.String("mode", "") + " is not supported; constant is");
+  const size_t rank = node.dims(node.input(0)).size();
+  std::vector<int64_t> pads = node.Ints(node.Has("paddings") ? "paddings" : "pads", {});
+  double value = node.Float("value", 0);
+  if (node.opset() >= 11) {
+    const auto values = node.ConstantInts(1);
+    const auto constant = node.has_input(2) ? node.ConstantScalar(2) : 0.0;
+    if (!values || !constant) return;
+    pads = *values;
+    value = *constant;
   }
-  node.Add(Op::kConcatenation, parts, {{"axis", axis}});
+  std::vector<int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (node.has_input(3)) {
+    const auto given = node.ConstantInts(3);
+    if (!given) return;
+    axes = *given;
+  }
+  if (pads.size() != 2 * axes.size()) return node.Error("pads must have two values for each axis");
+  std::vector<int64_t> before(rank, 0);
+  std::vector<int64_t> after(rank, 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = node.Axis(axes[i], rank);
+    if (!axis) return;
+    before[*axis] = pads[i];
+    after[*axis] = pads[i + axes.size()];
+  }
+  node.SetOutput(0, node.Emit(Op::kPad, {node.input(0)}, {{"before", before}, {"after", after}, {"value", value}}));
 }
 
-void ImportSlice(frontend::TfliteNode& node) {
-  if (!node.CheckArity(3, 3, 1)) return;
-  const auto begin = node.ConstantInts(1);
-  if (begin) node.Add(Op::kSlice, {node.input(0)}, {{"begin", *begin}, {"strides", std::vector<int64_t>(begin->size(), 1)}});
+bool CommutePad(std::span<const int64_t> permutation, Node& node) {
+  PermuteValues(permutation, "before", node);
+  PermuteValues(permutation, "after", node);
+  return true;
 }
 
 constexpr AttributeRule kPadAttributes[] = {{"before", AttributeKind::kInts, true},
                                             {"after", AttributeKind::kInts, true},
                                             {"value", AttributeKind::kFloat, false}};
 constexpr AttributeRule kTransposeAttributes[] = {{"permutation", AttributeKind::kInts, true}};
-constexpr AttributeRule kConcatenationAttributes[] = {{"axis", AttributeKind::kInt, true}};
-constexpr AttributeRule kSliceAttributes[] = {{"begin", AttributeKind::kInts, true}, {"strides", AttributeKind::kInts, true}};
-constexpr TfliteImport kReshapeTflite[] = {
-    {22, "RESHAPE", ImportReshape}, {43, "SQUEEZE", ImportReshape}, {70, "EXPAND_DIMS", ImportReshape}};
 constexpr TfliteImport kPadTflite[] = {{34, "PAD", ImportPad}, {60, "PADV2", ImportPad}};
 constexpr TfliteImport kTransposeTflite[] = {{39, "TRANSPOSE", ImportTranspose}};
-constexpr TfliteImport kConcatenationTflite[] = {{2, "CONCATENATION", ImportConcatenation}};
-constexpr TfliteImport kSliceTflite[] = {{65, "SLICE", ImportSlice}};
+constexpr OnnxImport kCopyOnnx[] = {
+    {"Identity", 1, ImportOnnxIdentity}, {"Dropout", 1, ImportOnnxDropout}, {"Cast", 6, ImportOnnxCast}};
+constexpr OnnxImport kPadOnnx[] = {{"Pad", 1, ImportOnnxPad}};
+constexpr OnnxImport kTransposeOnnx[] = {{"Transpose", 1, ImportOnnxTranspose}};
 
 }  // namespace
 
 extern const OpDef kCopyDef;
 extern const OpDef kPadDef;
 extern const OpDef kTransposeDef;
-extern const OpDef kReshapeDef;
-extern const OpDef kConcatenationDef;
-extern const OpDef kSliceDef;
-const OpDef kCopyDef = {Op::kCopy, {}, InferCopy, LowerCopy, {}, NpuClass::kMove};
-const OpDef kPadDef = {Op::kPad, kPadAttributes, InferPad, LowerPad, kPadTflite, NpuClass::kMove};
-const OpDef kTransposeDef = {Op::kTranspose, kTransposeAttributes, InferTranspose, LowerTranspose, kTransposeTflite,
-                             NpuClass::kMove};
-const OpDef kReshapeDef = {Op::kReshape, {}, InferReshape, nullptr, kReshapeTflite};
-const OpDef kConcatenationDef = {Op::kConcatenation, kConcatenationAttributes, InferConcatenation, nullptr, kConcatenationTflite};
-const OpDef kSliceDef = {Op::kSlice, kSliceAttributes, InferSlice, nullptr, kSliceTflite};
+const OpDef kCopyDef = {Op::kCopy, {}, InferCopy, LowerCopy, {}, NpuClass::kMove, kCopyOnnx, CommuteElementwise};
+const OpDef kPadDef = {Op::kPad, kPadAttributes, InferPad, LowerPad, kPadTflite, NpuClass::kMove, kPadOnnx, CommutePad};
+const OpDef kTransposeDef = {Op::kTranspose,   kTransposeAttributes, InferTranspose, LowerTranspose,
+                             kTransposeTflite, NpuClass::kMove,      kTransposeOnnx};
 
 }  // namespace takt::ir

@@ -1,7 +1,10 @@
 // add: function (add, subtract), activation. mul: activation. Operands broadcast.
 #include <algorithm>
+#include <cmath>
 
+#include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
+#include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/window.h"
@@ -54,9 +57,9 @@ void LowerMul(const Node&, backend::StepBuilder& step) {
       scale = CheckedScale(ScaleOf(a) * ScaleOf(b) / ScaleOf(output), step);
     }
   }
-  const schema::MulParams params(StoredClamp(node.StringOr("activation", "none"), output), scale, fixed.multiplier, fixed.shift,
-                                 static_cast<int16_t>(ZeroPointOf(a)), static_cast<int16_t>(ZeroPointOf(b)),
-                                 static_cast<int16_t>(ZeroPointOf(output)), 0);
+  const schema::MulParams params(StoredClamp(node.StringOr("activation", "none"), output), scale, fixed.multiplier,
+                                 fixed.shift, static_cast<int16_t>(ZeroPointOf(a)),
+                                 static_cast<int16_t>(ZeroPointOf(b)), static_cast<int16_t>(ZeroPointOf(output)), 0);
   step.Set(Op::kMul, StepNumerics(step, node.inputs[0]), params, node.inputs, node.outputs);
 }
 
@@ -70,21 +73,93 @@ void Import(frontend::TfliteNode& node, Op op, const char* function) {
   node.Add(op, {node.input(0), node.input(1)}, attributes);
 }
 
-void ImportAdd(frontend::TfliteNode& node) { Import<tflite::AddOptions>(node, Op::kAdd, "add"); }
-void ImportSub(frontend::TfliteNode& node) { Import<tflite::SubOptions>(node, Op::kAdd, "subtract"); }
-void ImportMul(frontend::TfliteNode& node) { Import<tflite::MulOptions>(node, Op::kMul, ""); }
+void ImportAdd(frontend::TfliteNode& node) {
+  Import<tflite::AddOptions>(node, Op::kAdd, "add");
+}
+void ImportSub(frontend::TfliteNode& node) {
+  Import<tflite::SubOptions>(node, Op::kAdd, "subtract");
+}
+void ImportMul(frontend::TfliteNode& node) {
+  Import<tflite::MulOptions>(node, Op::kMul, "");
+}
+
+/// Before opset 7, operand b starts at dimension `axis` of a rather than ending with it.
+TensorId OnnxOperand(frontend::OnnxNode& node) {
+  const TensorId b = node.input(1);
+  if (node.opset() >= 7 || node.Int("broadcast", 0) == 0 || !node.Has("axis")) return b;
+  std::vector<int32_t> dims = node.dims(b);
+  const auto axis = node.Axis(node.Int("axis", 0), node.dims(node.input(0)).size());
+  if (!axis) return b;
+  while (*axis + dims.size() < node.dims(node.input(0)).size()) dims.push_back(1);
+  return node.Reshape(b, dims);
+}
+
+void ImportOnnxBinary(frontend::OnnxNode& node, Op op, const std::map<std::string, Attribute>& attributes) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  node.SetOutput(0, node.Emit(op, {node.input(0), OnnxOperand(node)}, attributes));
+}
+
+void ImportOnnxAdd(frontend::OnnxNode& node) {
+  ImportOnnxBinary(node, Op::kAdd, {});
+}
+void ImportOnnxSub(frontend::OnnxNode& node) {
+  ImportOnnxBinary(node, Op::kAdd, {{"function", std::string("subtract")}});
+}
+void ImportOnnxMul(frontend::OnnxNode& node) {
+  ImportOnnxBinary(node, Op::kMul, {});
+}
+
+void ImportOnnxSum(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1 << 16) || !node.CheckOutputs(1)) return;
+  TensorId sum = node.input(0);
+  for (int i = 1; i < node.input_count(); ++i) sum = node.Emit(Op::kAdd, {sum, node.input(i)});
+  node.SetOutput(0, sum);
+}
+
+/// y = x * a + b for each channel, a = scale / sqrt(variance + epsilon), b = bias - mean * a.
+void ImportOnnxBatchNormalization(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(5, 5) || !node.CheckOutputs(1)) return;
+  if (node.Int("training_mode", 0) != 0) return node.Error("is in training mode; export the model for inference");
+  const std::vector<int32_t> x = node.dims(node.input(0));
+  if (x.size() < 2) return node.Error("takes an input of rank 2 or more");
+  std::vector<std::vector<float>> values;
+  for (int i = 1; i < 5; ++i) {
+    const TensorId id = node.input(i);
+    if (!node.is_constant(id) || node.tensor(id).type != DataType::kFloat32 ||
+        node.tensor(id).element_count() != x[1]) {
+      return node.Error("scale, bias, mean and variance must be float32 constants, one value a channel", id);
+    }
+    values.push_back(Elements<float>(node.tensor(id)));
+  }
+  const double epsilon = node.Float("epsilon", 1e-5);
+  std::vector<float> a;
+  std::vector<float> b;
+  for (size_t c = 0; c < values[0].size(); ++c) {
+    const double gain = static_cast<double>(values[0][c]) / std::sqrt(static_cast<double>(values[3][c]) + epsilon);
+    a.push_back(static_cast<float>(gain));
+    b.push_back(static_cast<float>(static_cast<double>(values[1][c]) - static_cast<double>(values[2][c]) * gain));
+  }
+  std::vector<int32_t> dims(x.size() - 1, 1);
+  dims[0] = x[1];
+  const TensorId scaled = node.Emit(Op::kMul, {node.input(0), node.FloatConstant(dims, a)});
+  node.SetOutput(0, node.Emit(Op::kAdd, {scaled, node.FloatConstant(dims, b)}));
+}
 
 constexpr AttributeRule kAddAttributes[] = {{"function", AttributeKind::kString, false},
                                             {"activation", AttributeKind::kString, false}};
 constexpr AttributeRule kMulAttributes[] = {{"activation", AttributeKind::kString, false}};
 constexpr TfliteImport kAddTflite[] = {{0, "ADD", ImportAdd}, {41, "SUB", ImportSub}};
+constexpr OnnxImport kAddOnnx[] = {{"Add", 1, ImportOnnxAdd}, {"Sub", 1, ImportOnnxSub}, {"Sum", 1, ImportOnnxSum}};
+constexpr OnnxImport kMulOnnx[] = {{"Mul", 1, ImportOnnxMul}, {"BatchNormalization", 1, ImportOnnxBatchNormalization}};
 constexpr TfliteImport kMulTflite[] = {{18, "MUL", ImportMul}};
 
 }  // namespace
 
 extern const OpDef kAddDef;
 extern const OpDef kMulDef;
-const OpDef kAddDef = {Op::kAdd, kAddAttributes, Infer, LowerAdd, kAddTflite, NpuClass::kElementwise};
-const OpDef kMulDef = {Op::kMul, kMulAttributes, Infer, LowerMul, kMulTflite, NpuClass::kElementwise};
+const OpDef kAddDef = {Op::kAdd,   kAddAttributes,         Infer,    LowerAdd,
+                       kAddTflite, NpuClass::kElementwise, kAddOnnx, CommuteElementwise};
+const OpDef kMulDef = {Op::kMul,   kMulAttributes,         Infer,    LowerMul,
+                       kMulTflite, NpuClass::kElementwise, kMulOnnx, CommuteElementwise};
 
 }  // namespace takt::ir

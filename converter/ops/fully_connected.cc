@@ -1,4 +1,5 @@
 // fully_connected: activation. Over the last dimension of x; weights OI.
+#include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
 #include "converter/ops/quantized_params.h"
@@ -12,7 +13,8 @@ std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>&
   const Tensor& weights = graph.tensor(node.inputs[1]);
   if (weights.dims.size() != 2) return "weights " + DimsText(weights.dims) + " are not of rank 2 (OI)";
   if (input.dims.empty() || input.dims.back() != weights.dims[1]) {
-    return "the last dimension of " + DimsText(input.dims) + " differs from that of the weights " + DimsText(weights.dims);
+    return "the last dimension of " + DimsText(input.dims) + " differs from that of the weights " +
+           DimsText(weights.dims);
   }
   std::vector<int32_t> dims = input.dims;
   dims.back() = weights.dims[0];
@@ -25,9 +27,10 @@ void Lower(const Node&, backend::StepBuilder& step) {
   const Tensor output = step.tensor(node.outputs[0]);
   const std::vector<TensorId> inputs = ContractionInputs(step, ScaleOf(output), true);
   if (inputs.empty()) return;
-  const schema::FullyConnectedParams params(
-      StoredClamp(node.StringOr("activation", "none"), output), static_cast<int16_t>(ZeroPointOf(step.tensor(inputs[0]))),
-      static_cast<int16_t>(ZeroPointOf(step.tensor(inputs[1]))), static_cast<int16_t>(ZeroPointOf(output)), 0);
+  const schema::FullyConnectedParams params(StoredClamp(node.StringOr("activation", "none"), output),
+                                            static_cast<int16_t>(ZeroPointOf(step.tensor(inputs[0]))),
+                                            static_cast<int16_t>(ZeroPointOf(step.tensor(inputs[1]))),
+                                            static_cast<int16_t>(ZeroPointOf(output)), 0);
   step.Set(Op::kFullyConnected, StepNumerics(step, inputs[0]), params, inputs, node.outputs);
 }
 
@@ -35,7 +38,8 @@ void Import(frontend::TfliteNode& node) {
   if (!node.CheckArity(2, 3, 1)) return;
   const auto* options = node.options<tflite::FullyConnectedOptions>();
   const Tensor weights = node.tensor(node.input(1));
-  if (weights.dims.size() != 2 || weights.dims[1] < 1) return node.Error("weights must have rank 2 (OI)", node.input(1));
+  if (weights.dims.size() != 2 || weights.dims[1] < 1)
+    return node.Error("weights must have rank 2 (OI)", node.input(1));
   const std::string activation = options ? node.Activation(options->fused_activation_function()) : "none";
   const TensorId bias = BiasOrZeros(node, 2, weights.dims[0]);
   TensorId x = node.input(0);
@@ -61,12 +65,72 @@ void Import(frontend::TfliteNode& node) {
   node.Add(Op::kReshape, {flat_output});
 }
 
+TensorId Scaled(frontend::OnnxNode& node, TensorId id, double factor) {
+  if (factor == 1.0) return id;
+  if (!node.is_constant(id)) return node.Emit(Op::kMul, {id, node.FloatConstant({1}, {static_cast<float>(factor)})});
+  std::vector<float> values = Elements<float>(node.tensor(id));
+  for (float& value : values) value = static_cast<float>(static_cast<double>(value) * factor);
+  return node.FloatConstant(node.dims(id), values);
+}
+
+TensorId Zeros(frontend::OnnxNode& node, int32_t count) {
+  return node.FloatConstant({count}, std::vector<float>(static_cast<size_t>(count)));
+}
+
+/// alpha * A' * B' + beta * C, where C broadcasts to the result.
+void ImportOnnxGemm(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 3) || !node.CheckOutputs(1)) return;
+  const TensorId c = node.input(2);
+  if (node.dims(node.input(0)).size() != 2 || node.dims(node.input(1)).size() != 2)
+    return node.Error("A and B must have rank 2");
+  for (int i = 0; i < node.input_count(); ++i) {
+    if (node.tensor(node.input(i)).type != DataType::kFloat32)
+      return node.Error("operands must be float32", node.input(i));
+  }
+  const double alpha = node.Float("alpha", 1.0);
+  const double beta = node.Float("beta", 1.0);
+  const TensorId a = node.Int("transA", 0) ? node.Transpose(node.input(0), {1, 0}) : node.input(0);
+  const TensorId b = node.Int("transB", 0) ? node.input(1) : node.Transpose(node.input(1), {1, 0});
+  if (node.failed()) return;
+  const int32_t channels = node.dims(b)[0];
+  const bool is_bias = node.is_constant(c) && node.dims(c).size() <= 2 && node.tensor(c).element_count() == channels &&
+                       (node.dims(c).empty() || node.dims(c).back() == channels);
+  const TensorId bias = is_bias ? node.Reshape(Scaled(node, c, beta), {channels}) : Zeros(node, channels);
+  // Only constant weights take alpha without a step.
+  const bool fold = node.is_constant(b);
+  TensorId y = node.Emit(Op::kFullyConnected, {a, fold ? Scaled(node, b, alpha) : b, bias});
+  if (!fold) y = Scaled(node, y, alpha);
+  node.SetOutput(0, c == kNoTensor || is_bias ? y : node.Emit(Op::kAdd, {y, Scaled(node, c, beta)}));
+}
+
+void ImportOnnxMatMul(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  std::vector<int32_t> a = node.dims(node.input(0));
+  std::vector<int32_t> b = node.dims(node.input(1));
+  if (a.empty() || b.empty() || b.size() > 2) {
+    return node.Error("shapes " + DimsText(a) + " and " + DimsText(b) + ": the second operand must have rank 1 or 2");
+  }
+  const bool column = b.size() == 1;
+  const bool row = a.size() == 1;
+  if (column) b.push_back(1);
+  if (row) a.insert(a.begin(), 1);
+  const TensorId weights = node.Transpose(node.Reshape(node.input(1), b), {1, 0});
+  const TensorId y = node.Emit(Op::kFullyConnected, {node.Reshape(node.input(0), a), weights, Zeros(node, b[1])});
+  if (node.failed()) return;
+  std::vector<int32_t> dims = node.dims(y);
+  if (column) dims.pop_back();
+  if (row) dims.erase(dims.begin());
+  node.SetOutput(0, node.Reshape(y, dims));
+}
+
 constexpr AttributeRule kAttributes[] = {{"activation", AttributeKind::kString, false}};
 constexpr TfliteImport kTflite[] = {{9, "FULLY_CONNECTED", Import}};
+constexpr OnnxImport kOnnx[] = {{"Gemm", 1, ImportOnnxGemm}, {"MatMul", 1, ImportOnnxMatMul}};
 
 }  // namespace
 
 extern const OpDef kFullyConnectedDef;
-const OpDef kFullyConnectedDef = {Op::kFullyConnected, kAttributes, Infer, Lower, kTflite, NpuClass::kContraction};
+const OpDef kFullyConnectedDef = {Op::kFullyConnected,    kAttributes, Infer, Lower, kTflite,
+                                  NpuClass::kContraction, kOnnx};
 
 }  // namespace takt::ir

@@ -22,7 +22,8 @@ void Lower(const Node&, backend::StepBuilder& step) {
   if (!CheckQuantized(step)) return;
   const Tensor& output = step.tensor(node.outputs[0]);
   if (IsInteger(output.type) && !SameQuantization(step.tensor(node.inputs[0]), output)) {
-    return step.Error("a pool's input and output have different quantization; requantize before or after it", node.outputs[0]);
+    return step.Error("a pool's input and output have different quantization; requantize before or after it",
+                      node.outputs[0]);
   }
   const auto& kernel = node.Ints("kernel");
   const schema::Pool2dParams params(PlanWindow(node), StoredClamp(node.StringOr("activation", "none"), output),
@@ -37,15 +38,58 @@ void Import(frontend::TfliteNode& node, Op op) {
   if (options == nullptr) return node.Error("has no Pool2DOptions");
   const std::vector<int64_t> strides = {options->stride_h(), options->stride_w()};
   const std::vector<int64_t> kernel = {options->filter_height(), options->filter_width()};
-  const std::vector<int64_t> pads = ExplicitPads(node.tensor(node.input(0)), options->padding() == tflite::Padding::SAME,
-                                                 kernel, strides, {1, 1});
+  const std::vector<int64_t> pads =
+      ExplicitPads(node.tensor(node.input(0)), options->padding() == tflite::Padding::SAME, kernel, strides, {1, 1});
   node.Add(op, {node.input(0)},
-           {{"kernel", kernel}, {"strides", strides}, {"pads", pads},
+           {{"kernel", kernel},
+            {"strides", strides},
+            {"pads", pads},
             {"activation", node.Activation(options->fused_activation_function())}});
 }
 
-void ImportAverage(frontend::TfliteNode& node) { Import(node, Op::kAveragePool2d); }
-void ImportMax(frontend::TfliteNode& node) { Import(node, Op::kMaxPool2d); }
+void ImportAverage(frontend::TfliteNode& node) {
+  Import(node, Op::kAveragePool2d);
+}
+void ImportMax(frontend::TfliteNode& node) {
+  Import(node, Op::kMaxPool2d);
+}
+
+void ImportOnnxPool(frontend::OnnxNode& node, Op op) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const size_t rank = node.dims(node.input(0)).size();
+  auto window = ReadOnnxWindow(node, node.Ints("kernel_shape", {}));
+  if (!window) return;
+  if (window->dilations != std::vector<int64_t>{1, 1}) return node.Error("dilations of a pool must be 1");
+  TensorId x = node.ToNhwc(node.input(0));
+  if (op == Op::kAveragePool2d && node.Int("count_include_pad", 0) != 0) {
+    auto& p = window->pads;
+    x = node.Emit(
+        Op::kPad, {x},
+        {{"before", std::vector<int64_t>{0, p[0], p[1], 0}}, {"after", std::vector<int64_t>{0, p[2], p[3], 0}}});
+    p.assign(4, 0);
+  }
+  const TensorId y =
+      node.Emit(op, {x}, {{"kernel", window->kernel}, {"strides", window->strides}, {"pads", window->pads}});
+  node.SetOutput(0, node.FromNhwc(y, rank));
+}
+
+void ImportOnnxAverage(frontend::OnnxNode& node) {
+  ImportOnnxPool(node, Op::kAveragePool2d);
+}
+void ImportOnnxMax(frontend::OnnxNode& node) {
+  ImportOnnxPool(node, Op::kMaxPool2d);
+}
+
+void ImportOnnxGlobalMax(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const TensorId x = node.ToNhwc(node.input(0));
+  if (node.failed()) return;
+  const std::vector<int64_t> kernel = {node.dims(x)[1], node.dims(x)[2]};
+  const TensorId y =
+      node.Emit(Op::kMaxPool2d, {x},
+                {{"kernel", kernel}, {"strides", std::vector<int64_t>{1, 1}}, {"pads", std::vector<int64_t>(4, 0)}});
+  node.SetOutput(0, node.FromNhwc(y, node.dims(node.input(0)).size()));
+}
 
 constexpr AttributeRule kAttributes[] = {{"kernel", AttributeKind::kInts, true},
                                          {"strides", AttributeKind::kInts, true},
@@ -53,12 +97,15 @@ constexpr AttributeRule kAttributes[] = {{"kernel", AttributeKind::kInts, true},
                                          {"activation", AttributeKind::kString, false}};
 constexpr TfliteImport kAverageTflite[] = {{1, "AVERAGE_POOL_2D", ImportAverage}};
 constexpr TfliteImport kMaxTflite[] = {{17, "MAX_POOL_2D", ImportMax}};
+constexpr OnnxImport kAverageOnnx[] = {{"AveragePool", 1, ImportOnnxAverage}};
+constexpr OnnxImport kMaxOnnx[] = {{"MaxPool", 1, ImportOnnxMax}, {"GlobalMaxPool", 1, ImportOnnxGlobalMax}};
 
 }  // namespace
 
 extern const OpDef kAveragePool2dDef;
 extern const OpDef kMaxPool2dDef;
-const OpDef kAveragePool2dDef = {Op::kAveragePool2d, kAttributes, Infer, Lower, kAverageTflite, NpuClass::kPool};
-const OpDef kMaxPool2dDef = {Op::kMaxPool2d, kAttributes, Infer, Lower, kMaxTflite, NpuClass::kPool};
+const OpDef kAveragePool2dDef = {Op::kAveragePool2d, kAttributes,     Infer,       Lower,
+                                 kAverageTflite,     NpuClass::kPool, kAverageOnnx};
+const OpDef kMaxPool2dDef = {Op::kMaxPool2d, kAttributes, Infer, Lower, kMaxTflite, NpuClass::kPool, kMaxOnnx};
 
 }  // namespace takt::ir

@@ -1,7 +1,9 @@
 // softmax: beta. Over the last axis.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
@@ -42,7 +44,8 @@ void Lower(const Node&, backend::StepBuilder& step) {
         static_cast<uint32_t>(std::nearbyint(std::exp(-static_cast<double>(beta) * scale * d) * 4194304.0));
   }
   const TensorId table_id = step.Constant("table", DataType::kUint32, {256}, table);
-  step.Set(Op::kSoftmax, Numerics::kFp32Rne, schema::SoftmaxParams(beta, 0, 0, 0), {node.inputs[0], table_id}, node.outputs);
+  step.Set(Op::kSoftmax, Numerics::kFp32Rne, schema::SoftmaxParams(beta, 0, 0, 0), {node.inputs[0], table_id},
+           node.outputs);
 }
 
 void Import(frontend::TfliteNode& node) {
@@ -51,12 +54,42 @@ void Import(frontend::TfliteNode& node) {
   node.Add(Op::kSoftmax, {node.input(0)}, {{"beta", options ? static_cast<double>(options->beta()) : 1.0}});
 }
 
+/// Over one axis, which becomes the last.
+void ImportOnnx13(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const size_t rank = node.dims(node.input(0)).size();
+  const auto axis = node.Axis(node.Int("axis", -1), rank);
+  if (!axis) return;
+  std::vector<int64_t> permutation(rank);
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[*axis], permutation[rank - 1]);
+  const TensorId y = node.Emit(Op::kSoftmax, {node.Transpose(node.input(0), permutation)});
+  node.SetOutput(0, node.Transpose(y, permutation));
+}
+
+/// Before opset 13: over all dimensions from `axis` on.
+void ImportOnnx1(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> dims = node.dims(node.input(0));
+  const auto axis = node.Axis(node.Int("axis", 1), dims.size());
+  if (!axis) return;
+  std::vector<int32_t> rows = {1, 1};
+  for (size_t i = 0; i < dims.size(); ++i) rows[i < *axis ? 0 : 1] *= dims[i];
+  if (rows[1] == dims.back()) return node.SetOutput(0, node.Emit(Op::kSoftmax, {node.input(0)}));
+  node.SetOutput(0, node.Reshape(node.Emit(Op::kSoftmax, {node.Reshape(node.input(0), rows)}), dims));
+}
+
+bool Commute(std::span<const int64_t> permutation, Node&) {
+  return permutation.back() == static_cast<int64_t>(permutation.size()) - 1;
+}
+
 constexpr AttributeRule kAttributes[] = {{"beta", AttributeKind::kFloat, false}};
 constexpr TfliteImport kTflite[] = {{25, "SOFTMAX", Import}};
+constexpr OnnxImport kOnnx[] = {{"Softmax", 1, ImportOnnx1}, {"Softmax", 13, ImportOnnx13}};
 
 }  // namespace
 
 extern const OpDef kSoftmaxDef;
-const OpDef kSoftmaxDef = {Op::kSoftmax, kAttributes, Infer, Lower, kTflite, NpuClass::kElementwise};
+const OpDef kSoftmaxDef = {Op::kSoftmax, kAttributes, Infer, Lower, kTflite, NpuClass::kElementwise, kOnnx, Commute};
 
 }  // namespace takt::ir

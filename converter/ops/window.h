@@ -3,9 +3,11 @@
 #define TAKT_CONVERTER_OPS_WINDOW_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "converter/frontend/onnx_node.h"
 #include "converter/ir/graph.h"
 #include "schema/plan_generated.h"
 
@@ -17,6 +19,13 @@ std::vector<int64_t> ExplicitPads(const Tensor& input, bool same, const std::vec
 /// Height and width of the output, or why there are none.
 std::string WindowOutput(const Tensor& input, const Node& node, const std::vector<int64_t>& kernel, int32_t& height,
                          int32_t& width);
+/// Window attributes of an ONNX node over height and width (height 1 if the operands have one spatial dimension).
+struct OnnxWindow {
+  std::vector<int64_t> kernel, strides, dilations, pads;
+};
+/// Reads strides, dilations, pads, auto_pad and ceil_mode of a node with input 0 [N, C, ..] and a kernel of one or two
+/// sizes.
+std::optional<OnnxWindow> ReadOnnxWindow(frontend::OnnxNode& node, std::vector<int64_t> kernel);
 schema::Window2d PlanWindow(const Node& node);
 std::string DimsText(const std::vector<int32_t>& dims);
 

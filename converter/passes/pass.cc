@@ -6,9 +6,11 @@
 namespace takt::passes {
 namespace {
 constexpr Pass kPasses[] = {
+    {"layout", true, true, SinkTransposes},
     {"pad_folding", true, true, FoldPads},
     {"residual_fusion", true, true, FuseResiduals},
     {"dead_code", true, true, EliminateDeadCode},
+    {"transposes_left", false, true, ReportTransposes},
     // Always: reshape, concatenation and slice have no kernels.
     {"view_elimination", false, true, EliminateViews},
 };

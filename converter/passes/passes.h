@@ -6,6 +6,11 @@
 
 namespace takt::passes {
 
+/// Transposes move past the ops that allow it, until they cancel: graphs of other layouts compute in NHWC throughout.
+void SinkTransposes(ir::Graph& graph, PassContext& context);
+/// Names each transpose that is left, with its cost.
+void ReportTransposes(ir::Graph& graph, PassContext& context);
+
 /// The add of a residual joins the convolution that feeds it, whose result then needs no memory of its own.
 void FuseResiduals(ir::Graph& graph, PassContext& context);
 

@@ -1,0 +1,270 @@
+#include "converter/frontend/onnx_node.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "converter/frontend/onnx_tensor.h"
+#include "converter/ir/constants.h"
+#include "converter/ir/op_def.h"
+
+namespace takt::frontend {
+namespace {
+
+constexpr int64_t kMaxElements = int64_t{1} << 31;
+
+}  // namespace
+
+OnnxNode::OnnxNode(const onnx::NodeProto& proto, int opset, int index, std::vector<ir::TensorId> inputs,
+                   ir::Graph& graph, Diagnostics& diagnostics)
+    : proto_(proto),
+      opset_(opset),
+      index_(index),
+      inputs_(std::move(inputs)),
+      outputs_(static_cast<size_t>(proto.output_size()), ir::kNoTensor),
+      graph_(graph),
+      diagnostics_(diagnostics) {
+  while (!inputs_.empty() && inputs_.back() == ir::kNoTensor) inputs_.pop_back();
+}
+
+const std::string& OnnxNode::op_type() const {
+  return proto_.op_type();
+}
+
+int OnnxNode::output_count() const {
+  return proto_.output_size();
+}
+
+const onnx::AttributeProto* OnnxNode::Find(const char* name, int type) {
+  for (const onnx::AttributeProto& attribute : proto_.attribute()) {
+    if (attribute.name() != name) continue;
+    if (attribute.type() == type) return &attribute;
+    Error(std::string("attribute ") + name + " has another type than the operator defines");
+    return nullptr;
+  }
+  return nullptr;
+}
+
+bool OnnxNode::Has(const char* name) const {
+  return std::any_of(proto_.attribute().begin(), proto_.attribute().end(),
+                     [&](const auto& a) { return a.name() == name; });
+}
+
+int64_t OnnxNode::Int(const char* name, int64_t fallback) {
+  const auto* attribute = Find(name, onnx::AttributeProto::INT);
+  return attribute ? attribute->i() : fallback;
+}
+
+double OnnxNode::Float(const char* name, double fallback) {
+  const auto* attribute = Find(name, onnx::AttributeProto::FLOAT);
+  return attribute ? static_cast<double>(attribute->f()) : fallback;
+}
+
+std::string OnnxNode::String(const char* name, const std::string& fallback) {
+  const auto* attribute = Find(name, onnx::AttributeProto::STRING);
+  return attribute ? attribute->s() : fallback;
+}
+
+std::vector<int64_t> OnnxNode::Ints(const char* name, std::vector<int64_t> fallback) {
+  const auto* attribute = Find(name, onnx::AttributeProto::INTS);
+  if (attribute == nullptr) return fallback;
+  return {attribute->ints().begin(), attribute->ints().end()};
+}
+
+std::vector<float> OnnxNode::Floats(const char* name) {
+  const auto* attribute = Find(name, onnx::AttributeProto::FLOATS);
+  if (attribute == nullptr) return {};
+  return {attribute->floats().begin(), attribute->floats().end()};
+}
+
+DataType OnnxNode::TypeAttribute(const char* name) {
+  return OnnxType(static_cast<int32_t>(Int(name, 0)));
+}
+
+std::optional<ir::Tensor> OnnxNode::TensorAttribute(const char* name) {
+  const auto* attribute = Find(name, onnx::AttributeProto::TENSOR);
+  if (attribute == nullptr) return std::nullopt;
+  ir::Tensor constant;
+  const std::string wrong = ReadOnnxTensor(attribute->t(), "", constant);
+  if (wrong.empty()) return constant;
+  Error(std::string("attribute ") + name + " " + wrong);
+  return std::nullopt;
+}
+
+bool OnnxNode::CheckInputs(int min, int max) {
+  if (input_count() < min || input_count() > max) {
+    Error("has " + std::to_string(input_count()) + " inputs; allowed are " + std::to_string(min) + " to " +
+          std::to_string(max));
+    return false;
+  }
+  for (int i = 0; i < min; ++i) {
+    if (has_input(i)) continue;
+    Error("input " + std::to_string(i) + " is absent; the operator needs it");
+    return false;
+  }
+  return true;
+}
+
+bool OnnxNode::CheckOutputs(int count) {
+  if (output_count() < 1) {
+    Error("has no output");
+    return false;
+  }
+  for (int i = count; i < output_count(); ++i) {
+    if (proto_.output(i).empty()) continue;
+    Error("output " + std::to_string(i) + " is not supported; export the model without it");
+    return false;
+  }
+  return true;
+}
+
+std::optional<size_t> OnnxNode::Axis(int64_t axis, size_t rank) {
+  const auto r = static_cast<int64_t>(rank);
+  if (axis >= -r && axis < r) return static_cast<size_t>(axis < 0 ? axis + r : axis);
+  Error("axis " + std::to_string(axis) + " is outside [-" + std::to_string(r) + ", " + std::to_string(r) + ")");
+  return std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> OnnxNode::Axes(std::vector<int64_t> axes, size_t rank) {
+  for (int64_t& axis : axes) {
+    const auto positive = Axis(axis, rank);
+    if (!positive) return std::nullopt;
+    axis = static_cast<int64_t>(*positive);
+  }
+  std::sort(axes.begin(), axes.end());
+  if (std::adjacent_find(axes.begin(), axes.end()) == axes.end()) return axes;
+  Error("an axis is named twice");
+  return std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> OnnxNode::ConstantInts(int i) {
+  if (is_constant(input(i))) {
+    if (auto values = ir::IntegerValues(tensor(input(i)))) return values;
+  }
+  Error("input " + std::to_string(i) +
+            " must be a constant of integers; make the shapes static when exporting, or fix the "
+            "input's dimensions with --shape",
+        input(i));
+  return std::nullopt;
+}
+
+std::optional<double> OnnxNode::ConstantScalar(int i) {
+  if (is_constant(input(i)) && tensor(input(i)).element_count() == 1) {
+    const ir::Tensor& t = tensor(input(i));
+    if (t.type == DataType::kFloat32) return static_cast<double>(ir::Elements<float>(t)[0]);
+    if (const auto values = ir::IntegerValues(t)) return static_cast<double>((*values)[0]);
+  }
+  Error("input " + std::to_string(i) + " must be a constant with one value", input(i));
+  return std::nullopt;
+}
+
+ir::TensorId OnnxNode::EmitTyped(Op op, std::vector<ir::TensorId> inputs, ir::Tensor output,
+                                 std::map<std::string, ir::Attribute> attributes) {
+  if (failed_) return ir::kNoTensor;
+  ir::Node node;
+  node.op = op;
+  node.inputs = std::move(inputs);
+  node.attributes = std::move(attributes);
+  node.sources = {index_};
+  node.name = op_type();
+  output.name = (proto_.output_size() > 0 ? proto_.output(0) : std::string()) + "/" + OpName(op);
+  const ir::TensorId id = graph_.AddTensor(std::move(output));
+  node.outputs = {id};
+  std::vector<ir::TensorType> types;
+  const std::string wrong = ir::FindOpDef(op).infer(graph_, node, types);
+  if (!wrong.empty()) {
+    Error(wrong);
+    return ir::kNoTensor;
+  }
+  ir::Tensor& made = graph_.tensor(id);
+  if (made.type == DataType::kNone) made.type = types[0].type;
+  made.dims = types[0].dims;
+  int64_t count = 1;
+  for (int32_t dim : made.dims) {
+    if (dim >= 1 && count <= kMaxElements / dim) {
+      count *= dim;
+      continue;
+    }
+    Error("its output would have a dimension " + std::to_string(dim) +
+          " of all that a tensor may have: dimensions are "
+          "positive, and a tensor has at most 2^31 elements");
+    return ir::kNoTensor;
+  }
+  graph_.nodes.push_back(std::move(node));
+  return id;
+}
+
+ir::TensorId OnnxNode::Emit(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes) {
+  return EmitTyped(op, std::move(inputs), ir::Tensor(), std::move(attributes));
+}
+
+ir::TensorId OnnxNode::EmitShaped(Op op, ir::TensorId input, std::vector<int32_t> dims,
+                                  std::map<std::string, ir::Attribute> attributes) {
+  if (failed_) return ir::kNoTensor;
+  ir::Tensor output;
+  output.type = tensor(input).type;
+  output.dims = std::move(dims);
+  output.quantization = tensor(input).quantization;
+  return EmitTyped(op, {input}, std::move(output), std::move(attributes));
+}
+
+ir::TensorId OnnxNode::Transpose(ir::TensorId id, const std::vector<int64_t>& permutation) {
+  if (failed_ || ir::IsIdentity(permutation)) return id;
+  if (is_constant(id)) return graph_.AddTensor(ir::Transposed(tensor(id), permutation));
+  ir::Tensor output;
+  output.quantization = tensor(id).quantization;
+  return EmitTyped(Op::kTranspose, {id}, std::move(output), {{"permutation", permutation}});
+}
+
+ir::TensorId OnnxNode::Reshape(ir::TensorId id, const std::vector<int32_t>& new_dims) {
+  if (failed_ || dims(id) == new_dims) return id;
+  if (!is_constant(id)) return EmitShaped(Op::kReshape, id, new_dims);
+  ir::Tensor shaped = tensor(id);
+  const int64_t count = shaped.element_count();
+  shaped.dims = new_dims;
+  if (shaped.element_count() == count) return graph_.AddTensor(std::move(shaped));
+  Error("cannot reshape a constant of " + std::to_string(count) + " elements", id);
+  return ir::kNoTensor;
+}
+
+ir::TensorId OnnxNode::ToNhwc(ir::TensorId id) {
+  if (failed_) return id;
+  const std::vector<int32_t> d = dims(id);
+  if (d.size() == 4) return Transpose(id, {0, 2, 3, 1});
+  if (d.size() == 3) return Reshape(Transpose(id, {0, 2, 1}), {d[0], 1, d[2], d[1]});
+  Error("takes tensors of rank 3 or 4; this one has rank " + std::to_string(d.size()), id);
+  return ir::kNoTensor;
+}
+
+ir::TensorId OnnxNode::FromNhwc(ir::TensorId id, size_t rank) {
+  if (failed_) return id;
+  if (rank == 4) return Transpose(id, {0, 3, 1, 2});
+  const std::vector<int32_t> d = dims(id);
+  return Transpose(Reshape(id, {d[0], d[2], d[3]}), {0, 2, 1});
+}
+
+ir::TensorId OnnxNode::Constant(DataType type, std::vector<int32_t> new_dims, ir::Bytes bytes) {
+  const std::string name = proto_.output_size() > 0 ? proto_.output(0) : proto_.op_type();
+  return graph_.AddConstant(name + "/constant", type, std::move(new_dims), std::move(bytes));
+}
+
+ir::TensorId OnnxNode::Constant(ir::Tensor constant) {
+  constant.name = (proto_.output_size() > 0 ? proto_.output(0) : proto_.op_type()) + "/constant";
+  return graph_.AddTensor(std::move(constant));
+}
+
+ir::TensorId OnnxNode::FloatConstant(std::vector<int32_t> new_dims, const std::vector<float>& values) {
+  return Constant(DataType::kFloat32, std::move(new_dims), ir::ToBytes(values));
+}
+
+void OnnxNode::Error(std::string message, ir::TensorId id) {
+  if (!failed_) {
+    const std::string name = proto_.name().empty() ? op_type() : op_type() + " " + proto_.name();
+    diagnostics_.Error({graph_.name, index_, name, id == ir::kNoTensor ? std::string() : tensor(id).name},
+                       std::move(message));
+  }
+  failed_ = true;
+}
+
+}  // namespace takt::frontend

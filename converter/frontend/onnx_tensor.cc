@@ -1,0 +1,200 @@
+#include "converter/frontend/onnx_tensor.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "converter/ir/constants.h"
+
+namespace takt::frontend {
+namespace {
+
+using onnx::TensorProto;
+constexpr int64_t kMaxBytes = int64_t{1} << 31;
+
+float FromHalf(uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const int fraction = bits & 1023;
+  const float sign = bits >> 15 ? -1.0f : 1.0f;
+  if (exponent == 31) return fraction ? std::nanf("") : sign * HUGE_VALF;
+  return sign * (exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                               : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25));
+}
+
+float FromBfloat(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+/// Bytes of one element in the file; 0 for types that are not read.
+size_t Width(int32_t type) {
+  switch (type) {
+    case TensorProto::FLOAT:
+    case TensorProto::INT32:
+    case TensorProto::UINT32:
+      return 4;
+    case TensorProto::INT8:
+    case TensorProto::UINT8:
+    case TensorProto::BOOL:
+      return 1;
+    case TensorProto::INT16:
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+      return 2;
+    case TensorProto::INT64:
+    case TensorProto::UINT64:
+    case TensorProto::DOUBLE:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+template <typename To, typename Field>
+ir::Bytes Narrowed(const Field& field) {
+  std::vector<To> values;
+  values.reserve(static_cast<size_t>(field.size()));
+  for (auto value : field) values.push_back(static_cast<To>(value));
+  return ir::ToBytes(values);
+}
+
+/// Elements that are stored in a field of their type rather than as raw bytes.
+ir::Bytes TypedBytes(const TensorProto& source) {
+  switch (source.data_type()) {
+    case TensorProto::FLOAT:
+      return Narrowed<float>(source.float_data());
+    case TensorProto::DOUBLE:
+      return Narrowed<double>(source.double_data());
+    case TensorProto::INT64:
+      return Narrowed<int64_t>(source.int64_data());
+    case TensorProto::UINT64:
+      return Narrowed<uint64_t>(source.uint64_data());
+    case TensorProto::UINT32:
+      return Narrowed<uint32_t>(source.uint64_data());
+    case TensorProto::INT32:
+      return Narrowed<int32_t>(source.int32_data());
+    case TensorProto::INT16:
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+      return Narrowed<uint16_t>(source.int32_data());
+    default:
+      return Narrowed<uint8_t>(source.int32_data());
+  }
+}
+
+std::string ExternalBytes(const TensorProto& source, const std::string& folder, size_t expected, ir::Bytes& bytes) {
+  std::string location;
+  uint64_t offset = 0;
+  for (const auto& entry : source.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") offset = std::strtoull(entry.value().c_str(), nullptr, 10);
+  }
+  const std::filesystem::path relative = std::filesystem::path(location).lexically_normal();
+  if (location.empty() || relative.is_absolute() || *relative.begin() == "..") {
+    return "names external data '" + location + "'; it must be a file beside or below the model";
+  }
+  const std::filesystem::path path = std::filesystem::path(folder) / relative;
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return "needs its data from " + path.string() + ", which can't be read; put that file beside the model";
+  const auto size = static_cast<uint64_t>(file.tellg());
+  if (offset > size || expected > size - offset) {
+    return "needs " + std::to_string(expected) + " bytes at " + std::to_string(offset) + " of " + path.string() +
+           ", which has " + std::to_string(size) + "; the file is cut off or belongs to another model";
+  }
+  bytes.resize(expected);
+  file.seekg(static_cast<std::streamoff>(offset));
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(expected));
+  return file ? "" : "could not read " + path.string();
+}
+
+template <typename From, typename Convert>
+ir::Bytes ToFloat(const ir::Bytes& bytes, Convert convert) {
+  ir::Tensor raw;
+  raw.data = std::make_shared<const ir::Bytes>(bytes);
+  std::vector<float> values;
+  for (From value : ir::Elements<From>(raw)) values.push_back(convert(value));
+  return ir::ToBytes(values);
+}
+
+}  // namespace
+
+DataType OnnxType(int32_t type) {
+  switch (type) {
+    case TensorProto::FLOAT:
+    case TensorProto::DOUBLE:
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+      return DataType::kFloat32;
+    case TensorProto::INT8:
+      return DataType::kInt8;
+    case TensorProto::UINT8:
+      return DataType::kUint8;
+    case TensorProto::INT16:
+      return DataType::kInt16;
+    case TensorProto::INT32:
+      return DataType::kInt32;
+    case TensorProto::INT64:
+      return DataType::kInt64;
+    case TensorProto::BOOL:
+      return DataType::kBool;
+    case TensorProto::UINT32:
+      return DataType::kUint32;
+    case TensorProto::UINT64:
+      return DataType::kUint64;
+    default:
+      return DataType::kNone;
+  }
+}
+
+std::string OnnxTypeName(int32_t type) {
+  return TensorProto::DataType_IsValid(type) ? TensorProto::DataType_Name(static_cast<TensorProto::DataType>(type))
+                                             : std::to_string(type);
+}
+
+std::string ReadOnnxTensor(const TensorProto& source, const std::string& folder, ir::Tensor& tensor) {
+  const size_t width = Width(source.data_type());
+  if (width == 0) return "has elements of type " + OnnxTypeName(source.data_type()) + ", which are not supported";
+  if (source.has_segment()) return "is stored in segments, which are not supported";
+  int64_t count = 1;
+  tensor.name = source.name();
+  for (int64_t dim : source.dims()) {
+    if (dim < 0 || (dim > 0 && count > kMaxBytes / static_cast<int64_t>(width) / dim)) {
+      return "has dimension " + std::to_string(dim) + "; a tensor has at most 2 GiB";
+    }
+    count *= dim;
+    tensor.dims.push_back(static_cast<int32_t>(dim));
+  }
+  const size_t expected = static_cast<size_t>(count) * width;
+  ir::Bytes bytes;
+  if (source.data_location() == TensorProto::EXTERNAL) {
+    const std::string wrong = ExternalBytes(source, folder, expected, bytes);
+    if (!wrong.empty()) return wrong;
+  } else if (source.has_raw_data()) {
+    bytes.assign(source.raw_data().begin(), source.raw_data().end());
+  } else {
+    bytes = TypedBytes(source);
+  }
+  if (bytes.size() != expected) {
+    return "has " + std::to_string(bytes.size()) + " bytes; its shape needs " + std::to_string(expected);
+  }
+  switch (source.data_type()) {
+    case TensorProto::DOUBLE:
+      bytes = ToFloat<double>(bytes, [](double v) { return static_cast<float>(v); });
+      break;
+    case TensorProto::FLOAT16:
+      bytes = ToFloat<uint16_t>(bytes, FromHalf);
+      break;
+    case TensorProto::BFLOAT16:
+      bytes = ToFloat<uint16_t>(bytes, FromBfloat);
+      break;
+    default:
+      break;
+  }
+  tensor.type = OnnxType(source.data_type());
+  tensor.data = std::make_shared<const ir::Bytes>(std::move(bytes));
+  return "";
+}
+
+}  // namespace takt::frontend

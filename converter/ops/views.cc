@@ -1,0 +1,274 @@
+// Ops that only name memory anew (passes/view_elimination.cc). reshape: none (the output's dims say it).
+// concatenation: axis. slice: begin, strides (the output's dims say how many).
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "converter/frontend/onnx_node.h"
+#include "converter/frontend/tflite_node.h"
+#include "converter/ir/op_def.h"
+#include "converter/ops/quantized_params.h"
+#include "converter/ops/window.h"
+
+namespace takt::ir {
+namespace {
+
+std::string InferReshape(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  const Tensor& input = graph.tensor(node.inputs[0]);
+  const Tensor& output = graph.tensor(node.outputs[0]);
+  if (input.element_count() != output.element_count()) {
+    return "cannot reshape " + DimsText(input.dims) + " to " + DimsText(output.dims);
+  }
+  outputs = {{input.type, output.dims}};
+  return "";
+}
+
+std::string InferConcatenation(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  const Tensor& first = graph.tensor(node.inputs[0]);
+  const auto axis = static_cast<size_t>(node.Int("axis"));
+  if (axis >= first.dims.size()) return "axis " + std::to_string(axis) + " is outside " + DimsText(first.dims);
+  std::vector<int32_t> dims = first.dims;
+  dims[axis] = 0;
+  for (TensorId id : node.inputs) {
+    std::vector<int32_t> part = graph.tensor(id).dims;
+    if (graph.tensor(id).type != first.type || part.size() != dims.size()) return "parts differ in type or rank";
+    dims[axis] += part[axis];
+    part[axis] = first.dims[axis];
+    if (part != first.dims)
+      return "parts " + DimsText(part) + " and " + DimsText(first.dims) + " differ beside the axis";
+  }
+  outputs = {{first.type, dims}};
+  return "";
+}
+
+std::string InferSlice(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  const Tensor& input = graph.tensor(node.inputs[0]);
+  const Tensor& output = graph.tensor(node.outputs[0]);
+  const auto& begin = node.Ints("begin");
+  const auto& strides = node.Ints("strides");
+  const size_t rank = input.dims.size();
+  if (begin.size() != rank || strides.size() != rank || output.dims.size() != rank)
+    return "begin, strides or output differ in rank";
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t last = begin[i] + (output.dims[i] - 1) * strides[i];
+    if (strides[i] < 1 || begin[i] < 0 || output.dims[i] < 1 || last >= input.dims[i]) {
+      return "dimension " + std::to_string(i) + " of the slice reaches outside " + DimsText(input.dims);
+    }
+  }
+  outputs = {{input.type, output.dims}};
+  return "";
+}
+
+void ImportReshape(frontend::TfliteNode& node) {
+  if (node.CheckArity(1, 2, 1)) node.Add(Op::kReshape, {node.input(0)});
+}
+
+void ImportConcatenation(frontend::TfliteNode& node) {
+  if (!node.CheckArity(1, 64, 1)) return;
+  const auto* options = node.options<tflite::ConcatenationOptions>();
+  int64_t axis = options ? options->axis() : 0;
+  if (axis < 0) axis += static_cast<int64_t>(node.tensor(node.input(0)).dims.size());
+  std::vector<TensorId> parts;
+  for (int i = 0; i < node.input_count(); ++i) {
+    if (IsInteger(node.tensor(node.output(0)).type) &&
+        !SameQuantization(node.tensor(node.input(i)), node.tensor(node.output(0)))) {
+      return node.Error("parts of a concatenation must have the output's quantization", node.input(i));
+    }
+    parts.push_back(node.input(i));
+  }
+  node.Add(Op::kConcatenation, parts, {{"axis", axis}});
+}
+
+void ImportSlice(frontend::TfliteNode& node) {
+  if (!node.CheckArity(3, 3, 1)) return;
+  const auto begin = node.ConstantInts(1);
+  if (begin)
+    node.Add(Op::kSlice, {node.input(0)}, {{"begin", *begin}, {"strides", std::vector<int64_t>(begin->size(), 1)}});
+}
+
+void ImportOnnxReshape(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 2) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> from = node.dims(node.input(0));
+  std::vector<int64_t> shape = node.Ints("shape", {});
+  if (node.has_input(1)) {
+    const auto values = node.ConstantInts(1);
+    if (!values) return;
+    shape = *values;
+  }
+  int64_t known = 1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && i < from.size() && node.Int("allowzero", 0) == 0) shape[i] = from[i];
+    if (shape[i] < -1 || shape[i] > std::numeric_limits<int32_t>::max() || known > (int64_t{1} << 31)) {
+      return node.Error("shape has the value " + std::to_string(shape[i]));
+    }
+    if (shape[i] != -1) known *= shape[i];
+  }
+  const int64_t count = node.tensor(node.input(0)).element_count();
+  std::vector<int32_t> dims;
+  for (int64_t size : shape) dims.push_back(static_cast<int32_t>(size == -1 && known > 0 ? count / known : size));
+  node.SetOutput(0, node.Reshape(node.input(0), dims));
+}
+
+void ImportOnnxFlatten(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> from = node.dims(node.input(0));
+  const auto rank = static_cast<int64_t>(from.size());
+  const int64_t axis = node.Int("axis", 1);
+  if (axis < -rank || axis > rank)
+    return node.Error("axis " + std::to_string(axis) + " is outside of " + DimsText(from));
+  std::vector<int32_t> dims = {1, 1};
+  for (int64_t i = 0; i < rank; ++i) dims[i < (axis < 0 ? axis + rank : axis) ? 0 : 1] *= from[static_cast<size_t>(i)];
+  node.SetOutput(0, node.Reshape(node.input(0), dims));
+}
+
+/// Axes are an attribute before opset 13, an input from then on. `given` is false if there are none.
+std::optional<std::vector<int64_t>> OnnxAxes(frontend::OnnxNode& node, size_t rank, bool& given) {
+  given = node.Has("axes") || node.has_input(1);
+  if (!given) return std::vector<int64_t>();
+  const auto axes = node.has_input(1) ? node.ConstantInts(1) : node.Ints("axes", {});
+  return axes ? node.Axes(*axes, rank) : std::nullopt;
+}
+
+void ImportOnnxSqueeze(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 2) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> from = node.dims(node.input(0));
+  bool given = false;
+  const auto axes = OnnxAxes(node, from.size(), given);
+  if (!axes) return;
+  std::vector<int32_t> dims;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const bool named = std::find(axes->begin(), axes->end(), static_cast<int64_t>(i)) != axes->end();
+    if (named && from[i] != 1)
+      return node.Error("dimension " + std::to_string(i) + " of " + DimsText(from) + " is not 1");
+    if (given ? !named : from[i] != 1) dims.push_back(from[i]);
+  }
+  node.SetOutput(0, node.Reshape(node.input(0), dims));
+}
+
+void ImportOnnxUnsqueeze(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 2) || !node.CheckOutputs(1)) return;
+  std::vector<int32_t> dims = node.dims(node.input(0));
+  const auto count = node.has_input(1) ? node.tensor(node.input(1)).element_count()
+                                       : static_cast<int64_t>(node.Ints("axes", {}).size());
+  bool given = false;
+  const auto axes = OnnxAxes(node, dims.size() + static_cast<size_t>(count), given);
+  if (!axes) return;
+  for (int64_t axis : *axes) dims.insert(dims.begin() + axis, 1);
+  node.SetOutput(0, node.Reshape(node.input(0), dims));
+}
+
+void ImportOnnxConcat(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 64) || !node.CheckOutputs(1)) return;
+  const auto axis = node.Axis(node.Int("axis", 1), node.dims(node.input(0)).size());
+  if (!axis) return;
+  std::vector<TensorId> parts;
+  for (int i = 0; i < node.input_count(); ++i) parts.push_back(node.input(i));
+  node.SetOutput(0, node.Emit(Op::kConcatenation, parts, {{"axis", static_cast<int64_t>(*axis)}}));
+}
+
+/// Starts, ends, axes and steps are attributes before opset 10, inputs from then on.
+void ImportOnnxSlice(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 5) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> from = node.dims(node.input(0));
+  const char* const names[] = {"", "starts", "ends", "axes", "steps"};
+  std::vector<int64_t> lists[5];
+  for (int i = 1; i < 5; ++i) {
+    const auto values = node.has_input(i) ? node.ConstantInts(i) : node.Ints(names[i], {});
+    if (!values) return;
+    lists[i] = *values;
+  }
+  const size_t count = lists[1].size();
+  if (lists[3].empty()) lists[3].resize(count), std::iota(lists[3].begin(), lists[3].end(), 0);
+  if (lists[4].empty()) lists[4].assign(count, 1);
+  if (lists[2].size() != count || lists[3].size() != count || lists[4].size() != count) {
+    return node.Error("starts, ends, axes and steps differ in length");
+  }
+  std::vector<int64_t> begin(from.size(), 0);
+  std::vector<int64_t> strides(from.size(), 1);
+  std::vector<int32_t> dims = from;
+  for (size_t i = 0; i < count; ++i) {
+    const auto axis = node.Axis(lists[3][i], from.size());
+    if (!axis) return;
+    const int64_t size = from[*axis];
+    const int64_t step = lists[4][i];
+    const auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
+    const int64_t length = bound(lists[2][i]) - bound(lists[1][i]);
+    if (step < 1) return node.Error("step " + std::to_string(step) + " is not supported; steps must be positive");
+    if (length < 1)
+      return node.Error("gives no elements along dimension " + std::to_string(*axis) + "; tensors must not be empty");
+    begin[*axis] = bound(lists[1][i]);
+    strides[*axis] = std::min<int64_t>(step, size);
+    dims[*axis] = static_cast<int32_t>((length - 1) / step + 1);
+  }
+  node.SetOutput(0, node.EmitShaped(Op::kSlice, node.input(0), dims, {{"begin", begin}, {"strides", strides}}));
+}
+
+/// Sizes are an attribute before opset 13, an input from then on; without them the parts are equal.
+void ImportOnnxSplit(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 2)) return;
+  const std::vector<int32_t> from = node.dims(node.input(0));
+  const auto axis = node.Axis(node.Int("axis", 0), from.size());
+  if (!axis) return;
+  std::vector<int64_t> sizes = node.Ints("split", {});
+  if (node.has_input(1)) {
+    const auto values = node.ConstantInts(1);
+    if (!values) return;
+    sizes = *values;
+  }
+  const int64_t parts = node.output_count();
+  if (sizes.empty()) {
+    const int64_t size = (from[*axis] + parts - 1) / parts;
+    sizes.assign(static_cast<size_t>(parts), size);
+    sizes.back() = from[*axis] - size * (parts - 1);
+  }
+  if (static_cast<int64_t>(sizes.size()) != parts) return node.Error("has another number of sizes than of outputs");
+  std::vector<int64_t> begin(from.size(), 0);
+  for (int i = 0; i < parts; ++i) {
+    std::vector<int32_t> dims = from;
+    const int64_t size = sizes[static_cast<size_t>(i)];
+    if (size < 1 || size > from[*axis]) return node.Error("has a part of size " + std::to_string(size));
+    dims[*axis] = static_cast<int32_t>(size);
+    node.SetOutput(i, node.EmitShaped(Op::kSlice, node.input(0), dims,
+                                      {{"begin", begin}, {"strides", std::vector<int64_t>(from.size(), 1)}}));
+    begin[*axis] += size;
+  }
+}
+
+bool CommuteConcatenation(std::span<const int64_t> permutation, Node& node) {
+  node.attributes["axis"] = permutation[static_cast<size_t>(node.Int("axis"))];
+  return true;
+}
+
+bool CommuteSlice(std::span<const int64_t> permutation, Node& node) {
+  PermuteValues(permutation, "begin", node);
+  PermuteValues(permutation, "strides", node);
+  return true;
+}
+
+constexpr AttributeRule kConcatenationAttributes[] = {{"axis", AttributeKind::kInt, true}};
+constexpr AttributeRule kSliceAttributes[] = {{"begin", AttributeKind::kInts, true},
+                                              {"strides", AttributeKind::kInts, true}};
+constexpr TfliteImport kReshapeTflite[] = {
+    {22, "RESHAPE", ImportReshape}, {43, "SQUEEZE", ImportReshape}, {70, "EXPAND_DIMS", ImportReshape}};
+constexpr TfliteImport kConcatenationTflite[] = {{2, "CONCATENATION", ImportConcatenation}};
+constexpr TfliteImport kSliceTflite[] = {{65, "SLICE", ImportSlice}};
+constexpr OnnxImport kReshapeOnnx[] = {{"Reshape", 1, ImportOnnxReshape},
+                                       {"Flatten", 1, ImportOnnxFlatten},
+                                       {"Squeeze", 1, ImportOnnxSqueeze},
+                                       {"Unsqueeze", 1, ImportOnnxUnsqueeze}};
+constexpr OnnxImport kConcatenationOnnx[] = {{"Concat", 1, ImportOnnxConcat}};
+constexpr OnnxImport kSliceOnnx[] = {{"Slice", 1, ImportOnnxSlice}, {"Split", 1, ImportOnnxSplit}};
+
+}  // namespace
+
+extern const OpDef kReshapeDef;
+extern const OpDef kConcatenationDef;
+extern const OpDef kSliceDef;
+const OpDef kReshapeDef = {Op::kReshape, {}, InferReshape, nullptr, kReshapeTflite, NpuClass::kNone, kReshapeOnnx};
+const OpDef kConcatenationDef = {
+    Op::kConcatenation,   kConcatenationAttributes, InferConcatenation, nullptr,
+    kConcatenationTflite, NpuClass::kNone,          kConcatenationOnnx, CommuteConcatenation};
+const OpDef kSliceDef = {Op::kSlice,   kSliceAttributes, InferSlice, nullptr,
+                         kSliceTflite, NpuClass::kNone,  kSliceOnnx, CommuteSlice};
+
+}  // namespace takt::ir

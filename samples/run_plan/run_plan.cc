@@ -66,16 +66,17 @@ int Run(const takt::Plan& plan, const std::string& folder, std::span<char*> inpu
 
   for (uint32_t i = 0; i < plan.input_count(); ++i) {
     const auto bytes = ReadFile(inputs[i]);
-    const std::span<char> input = net.input(i).as<char>();
+    const std::span<std::byte> input = net.input(i).bytes;
     if (!bytes || bytes->size() != input.size())
       return Fail(inputs[i], "is not readable, or not as long as the plan's input");
-    std::copy(bytes->begin(), bytes->end(), input.begin());
+    std::ranges::copy(std::as_bytes(std::span(*bytes)), input.begin());
   }
   if (const takt::Status s = net.Invoke(); !s.ok()) return Fail("Invoke", s);
   for (uint32_t i = 0; i < plan.output_count(); ++i) {
     const std::string path = folder + "/out_" + std::to_string(i) + ".bin";
-    const std::span<const char> output = net.output(i).as<const char>();
-    if (!std::ofstream(path, std::ios::binary).write(output.data(), static_cast<std::streamsize>(output.size())))
+    const std::span<const std::byte> output = net.output(i).bytes;
+    if (!std::ofstream(path, std::ios::binary)
+             .write(reinterpret_cast<const char*>(output.data()), static_cast<std::streamsize>(output.size())))
       return Fail(path, "is not writable");
   }
   return 0;

@@ -7,15 +7,16 @@
 namespace takt {
 namespace {
 
-#define TAKT_OP(Name, name, file, min_inputs, max_inputs, outputs, traits)           \
-  static_assert(static_cast<int>(Op::k##Name) == static_cast<int>(schema::Params::Name), \
+#define TAKT_OP(Name, name, file, min_inputs, max_inputs, outputs, traits)                          \
+  static_assert(static_cast<int>(Op::k##Name) == static_cast<int>(schema::Params::Name),            \
                 #name ": the row's place in op_table.inc differs from its member in union Params"); \
   static_assert(min_inputs <= max_inputs && max_inputs + outputs + 1 <= kMaxOperands, #name ": arity");
 #define TAKT_GRAPH_OP(Name, name, file, min_inputs, max_inputs, outputs)
 #include "schema/op_table.inc"
 #undef TAKT_OP
 #undef TAKT_GRAPH_OP
-static_assert(static_cast<int>(Op::kPlanOpEnd) == static_cast<int>(schema::Params::MAX) + 1, "a union member has no row");
+static_assert(static_cast<int>(Op::kPlanOpEnd) == static_cast<int>(schema::Params::MAX) + 1,
+              "a union member has no row");
 
 static_assert(static_cast<int>(Op::kSubmit) == static_cast<int>(schema::Params::Submit));
 static_assert(static_cast<int>(Op::kWait) == static_cast<int>(schema::Params::Wait));
@@ -42,7 +43,8 @@ static_assert(sizeof(schema::Conv2dParams) == 32 && sizeof(schema::DepthwiseConv
 static_assert(sizeof(schema::FullyConnectedParams) == 16 && sizeof(schema::AddParams) == 32);
 static_assert(sizeof(schema::Conv2dAddParams) == 64 && sizeof(schema::MulParams) == 28);
 static_assert(sizeof(schema::Pool2dParams) == 28 && sizeof(schema::SoftmaxParams) == 16);
-static_assert(sizeof(schema::CopyParams) == 1 && sizeof(schema::PadParams) == 64 && sizeof(schema::TransposeParams) == 7);
+static_assert(sizeof(schema::CopyParams) == 1 && sizeof(schema::PadParams) == 64 &&
+              sizeof(schema::TransposeParams) == 7);
 static_assert(sizeof(schema::MeanParams) == 32 && sizeof(schema::RequantizeParams) == 24);
 static_assert(sizeof(schema::QuantizeParams) == 8 && sizeof(schema::DequantizeParams) == 8);
 static_assert(sizeof(schema::ClampParams) == 8 && sizeof(schema::UnaryParams) == 8);

@@ -118,8 +118,9 @@ flatbuffers::Offset<schema::Step> Writer::AddStep(const StepSpec& spec) {
   for (TensorId id : spec.outputs) operands_.push_back(index_.at(id));
   const bool scratch = spec.scratch != ir::kNoTensor;
   if (scratch) operands_.push_back(index_.at(spec.scratch));
-  return schema::CreateStep(fbb_, static_cast<schema::Params>(spec.op), params, first, static_cast<uint8_t>(spec.inputs.size()),
-                            static_cast<uint8_t>(spec.outputs.size()), static_cast<schema::Numerics>(spec.numerics), scratch);
+  return schema::CreateStep(fbb_, static_cast<schema::Params>(spec.op), params, first,
+                            static_cast<uint8_t>(spec.inputs.size()), static_cast<uint8_t>(spec.outputs.size()),
+                            static_cast<schema::Numerics>(spec.numerics), scratch);
 }
 
 flatbuffers::Offset<schema::Binding> Writer::AddBinding(TensorId id) {
@@ -193,9 +194,9 @@ std::vector<uint8_t> Writer::Write() {
   const auto producer = fbb_.CreateString("takt");
   const auto source = fbb_.CreateVector(digest, 32);
   const auto target = AddTarget();
-  const std::vector<schema::Arena> arenas = {
-      {static_cast<uint32_t>(in_.placement.peak_bytes), static_cast<uint32_t>(in_.placement.lower_bound_bytes), 16,
-       schema::ArenaKind::activation, 0}};
+  const std::vector<schema::Arena> arenas = {{static_cast<uint32_t>(in_.placement.peak_bytes),
+                                              static_cast<uint32_t>(in_.placement.lower_bound_bytes), 16,
+                                              schema::ArenaKind::activation, 0}};
   const auto arena_vector = fbb_.CreateVectorOfStructs(arenas);
   const auto constants = fbb_.CreateVectorOfStructs(constants_);
   const auto dims = fbb_.CreateVector(dims_);
@@ -208,9 +209,9 @@ std::vector<uint8_t> Writer::Write() {
   const auto output_vector = fbb_.CreateVector(outputs);
   const auto debug = in_.debug ? AddDebug() : flatbuffers::Offset<schema::Debug>();
   const schema::Limits limits(WorkBound(), static_cast<uint32_t>(tensors_.size()), static_cast<uint32_t>(steps.size()));
-  fbb_.Finish(schema::CreatePlan(fbb_, kPlanMajor, kPlanMinor, producer, source, target, arena_vector, constants, dims, strides,
-                                 tensors, lives, operands, step_vector, 0, 0, input_vector, output_vector, 0, &limits,
-                                 reaches_minimum_, debug),
+  fbb_.Finish(schema::CreatePlan(fbb_, kPlanMajor, kPlanMinor, producer, source, target, arena_vector, constants, dims,
+                                 strides, tensors, lives, operands, step_vector, 0, 0, input_vector, output_vector, 0,
+                                 &limits, reaches_minimum_, debug),
               schema::PlanIdentifier());
   std::vector<uint8_t> file(fbb_.GetBufferPointer(), fbb_.GetBufferPointer() + fbb_.GetSize());
   PlanTrailer trailer{};
@@ -227,6 +228,8 @@ std::vector<uint8_t> Writer::Write() {
 
 }  // namespace
 
-std::vector<uint8_t> WritePlan(const PlanInput& input) { return Writer(input).Write(); }
+std::vector<uint8_t> WritePlan(const PlanInput& input) {
+  return Writer(input).Write();
+}
 
 }  // namespace takt::backend

@@ -20,7 +20,7 @@ struct StepSpec {
   std::vector<ir::TensorId> inputs;
   std::vector<ir::TensorId> outputs;
   ir::TensorId scratch = ir::kNoTensor;  ///< Bytes that the kernel wants during the step (AddScratch).
-  int node = -1;  ///< Index in the graph.
+  int node = -1;                         ///< Index in the graph.
 };
 
 /// What an op's `lower` writes to. New constants become tensors of the graph.
@@ -38,7 +38,8 @@ class StepBuilder {
 
   /// Sets op, params and operands; `numerics` is that of the step (kAny where rounding does not enter).
   template <typename Params>
-  void Set(Op op, Numerics numerics, const Params& params, std::vector<ir::TensorId> inputs, std::vector<ir::TensorId> outputs) {
+  void Set(Op op, Numerics numerics, const Params& params, std::vector<ir::TensorId> inputs,
+           std::vector<ir::TensorId> outputs) {
     spec_.op = op;
     spec_.numerics = numerics;
     spec_.params.resize(sizeof(Params));
@@ -49,7 +50,8 @@ class StepBuilder {
 
   /// A constant of the step, named after the node.
   template <typename T>
-  ir::TensorId Constant(const std::string& suffix, DataType type, std::vector<int32_t> dims, const std::vector<T>& values) {
+  ir::TensorId Constant(const std::string& suffix, DataType type, std::vector<int32_t> dims,
+                        const std::vector<T>& values) {
     ir::Bytes bytes(values.size() * sizeof(T));
     std::memcpy(bytes.data(), values.data(), bytes.size());
     return graph_.AddConstant(node().name + "/" + suffix, type, std::move(dims), std::move(bytes));

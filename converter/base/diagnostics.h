@@ -1,4 +1,5 @@
-// What a conversion has to say: many findings per run, each naming model:node:tensor, what is wrong and what is allowed.
+// What a conversion has to say: many findings per run, each naming model:node:tensor, what is wrong and what is
+// allowed.
 #ifndef TAKT_CONVERTER_BASE_DIAGNOSTICS_H_
 #define TAKT_CONVERTER_BASE_DIAGNOSTICS_H_
 
@@ -32,7 +33,9 @@ struct Diagnostic {
 class Diagnostics {
  public:
   void Note(ModelLocation where, std::string message) { Add(Severity::kNote, std::move(where), std::move(message)); }
-  void Warning(ModelLocation where, std::string message) { Add(Severity::kWarning, std::move(where), std::move(message)); }
+  void Warning(ModelLocation where, std::string message) {
+    Add(Severity::kWarning, std::move(where), std::move(message));
+  }
   void Error(ModelLocation where, std::string message) { Add(Severity::kError, std::move(where), std::move(message)); }
 
   bool ok() const { return errors_ == 0; }

@@ -17,14 +17,22 @@ constexpr uint32_t kMaxRank = 6;
 
 DataType TypeOf(tflite::TensorType type) {
   switch (type) {
-    case tflite::TensorType::FLOAT32: return DataType::kFloat32;
-    case tflite::TensorType::INT8: return DataType::kInt8;
-    case tflite::TensorType::INT16: return DataType::kInt16;
-    case tflite::TensorType::INT32: return DataType::kInt32;
-    case tflite::TensorType::INT64: return DataType::kInt64;
-    case tflite::TensorType::BOOL: return DataType::kBool;
-    case tflite::TensorType::INT4: return DataType::kInt4;
-    default: return DataType::kNone;
+    case tflite::TensorType::FLOAT32:
+      return DataType::kFloat32;
+    case tflite::TensorType::INT8:
+      return DataType::kInt8;
+    case tflite::TensorType::INT16:
+      return DataType::kInt16;
+    case tflite::TensorType::INT32:
+      return DataType::kInt32;
+    case tflite::TensorType::INT64:
+      return DataType::kInt64;
+    case tflite::TensorType::BOOL:
+      return DataType::kBool;
+    case tflite::TensorType::INT4:
+      return DataType::kInt4;
+    default:
+      return DataType::kNone;
   }
 }
 
@@ -60,7 +68,8 @@ class Importer {
 };
 
 bool Importer::OpenFile() {
-  if (bytes_.size() < 16 || bytes_.size() > FLATBUFFERS_MAX_BUFFER_SIZE - 1 || !tflite::ModelBufferHasIdentifier(bytes_.data())) {
+  if (bytes_.size() < 16 || bytes_.size() > FLATBUFFERS_MAX_BUFFER_SIZE - 1 ||
+      !tflite::ModelBufferHasIdentifier(bytes_.data())) {
     Error("is not a TFLite file: identifier TFL3 is missing at byte 4");
     return false;
   }
@@ -101,8 +110,10 @@ bool Importer::ReadDims(const tflite::Tensor& source, ir::Tensor& tensor) {
   int64_t count = 1;
   for (int32_t dim : *source.shape()) {
     if (dim <= 0 || count > kMaxTensorBytes / dim) {
-      Error("has dimension " + std::to_string(dim) + "; dimensions must be positive and a tensor at most 2 GiB (export with "
-            "a fixed shape)", tensor.name);
+      Error("has dimension " + std::to_string(dim) +
+                "; dimensions must be positive and a tensor at most 2 GiB (export with "
+                "a fixed shape)",
+            tensor.name);
       return false;
     }
     count *= dim;
@@ -121,7 +132,8 @@ void Importer::ReadQuantization(const tflite::Tensor& source, ir::Tensor& tensor
   const size_t count = q->scale()->size();
   const size_t zero_points = q->zero_point() == nullptr ? 0 : q->zero_point()->size();
   if (zero_points != count && zero_points > 1) {
-    return Error("has " + std::to_string(count) + " scales and " + std::to_string(zero_points) + " zero points", tensor.name);
+    return Error("has " + std::to_string(count) + " scales and " + std::to_string(zero_points) + " zero points",
+                 tensor.name);
   }
   ir::Quantization out;
   for (float scale : *q->scale()) {
@@ -130,7 +142,8 @@ void Importer::ReadQuantization(const tflite::Tensor& source, ir::Tensor& tensor
   }
   for (size_t i = 0; i < count; ++i) {
     const int64_t z = zero_points == 0 ? 0 : q->zero_point()->Get(zero_points == 1 ? 0 : static_cast<uint32_t>(i));
-    if (z < INT32_MIN || z > INT32_MAX) return Error("has zero point " + std::to_string(z) + ", out of range", tensor.name);
+    if (z < INT32_MIN || z > INT32_MAX)
+      return Error("has zero point " + std::to_string(z) + ", out of range", tensor.name);
     out.zero_points.push_back(static_cast<int32_t>(z));
   }
   if (count > 1) {
@@ -139,7 +152,8 @@ void Importer::ReadQuantization(const tflite::Tensor& source, ir::Tensor& tensor
     if (out.axis < 0 || static_cast<size_t>(out.axis) >= tensor.dims.size() ||
         static_cast<size_t>(tensor.dims[static_cast<size_t>(out.axis)]) != count) {
       return Error("has " + std::to_string(count) + " scales along axis " + std::to_string(out.axis) +
-                   ", which has another size or does not exist", tensor.name);
+                       ", which has another size or does not exist",
+                   tensor.name);
     }
   }
   tensor.quantization = std::move(out);
@@ -148,16 +162,19 @@ void Importer::ReadQuantization(const tflite::Tensor& source, ir::Tensor& tensor
 void Importer::ReadData(const tflite::Tensor& source, ir::Tensor& tensor) {
   const auto* buffers = model_->buffers();
   if (buffers == nullptr || source.buffer() >= buffers->size()) {
-    if (source.buffer() != 0) Error("names buffer " + std::to_string(source.buffer()) + ", which is missing", tensor.name);
+    if (source.buffer() != 0)
+      Error("names buffer " + std::to_string(source.buffer()) + ", which is missing", tensor.name);
     return;
   }
   const tflite::Buffer* buffer = buffers->Get(source.buffer());
-  if (buffer->offset() > 1 || buffer->size() > 1) return Error("has data behind the FlatBuffer; not supported yet", tensor.name);
+  if (buffer->offset() > 1 || buffer->size() > 1)
+    return Error("has data behind the FlatBuffer; not supported yet", tensor.name);
   if (buffer->data() == nullptr || buffer->data()->size() == 0) return;
   if (source.is_variable()) return Error("is a variable with data; state is not supported yet", tensor.name);
   if (static_cast<int64_t>(buffer->data()->size()) != tensor.byte_size()) {
     return Error("has " + std::to_string(buffer->data()->size()) + " bytes of data; its shape needs " +
-                 std::to_string(tensor.byte_size()), tensor.name);
+                     std::to_string(tensor.byte_size()),
+                 tensor.name);
   }
   tensor.data = std::make_shared<const ir::Bytes>(buffer->data()->begin(), buffer->data()->end());
 }
@@ -165,12 +182,15 @@ void Importer::ReadData(const tflite::Tensor& source, ir::Tensor& tensor) {
 void Importer::ReadTensor(const tflite::Tensor* source, int index) {
   ir::Tensor tensor;
   tensor.source = index;
-  tensor.name = source->name() != nullptr && source->name()->size() > 0 ? source->name()->str() : "t" + std::to_string(index);
+  tensor.name =
+      source->name() != nullptr && source->name()->size() > 0 ? source->name()->str() : "t" + std::to_string(index);
   tensor.type = TypeOf(source->type());
   if (tensor.type == DataType::kNone) {
     const char* type = tflite::EnumNameTensorType(source->type());
-    Error(std::string("has type ") + (*type == 0 ? std::to_string(static_cast<int>(source->type())) : std::string(type)) +
-          "; supported are float32, int8, int16, int32, int64, bool and int4 (quantize the model to int8)", tensor.name);
+    Error(std::string("has type ") +
+              (*type == 0 ? std::to_string(static_cast<int>(source->type())) : std::string(type)) +
+              "; supported are float32, int8, int16, int32, int64, bool and int4 (quantize the model to int8)",
+          tensor.name);
   } else if (source->sparsity() != nullptr) {
     Error("is sparse; export the model dense", tensor.name);
   } else if (ReadDims(*source, tensor)) {
@@ -199,15 +219,18 @@ bool Importer::CheckOperands(const tflite::Operator& op, int index, const char* 
   const int32_t count = static_cast<int32_t>(subgraph_->tensors()->size());
   if (op.inputs() != nullptr) {
     for (int32_t id : *op.inputs()) {
-      if (id < -1 || id >= count) return Error("reads tensor " + std::to_string(id) + ", out of range", "", index, name), false;
+      if (id < -1 || id >= count)
+        return Error("reads tensor " + std::to_string(id) + ", out of range", "", index, name), false;
     }
   }
   if (op.outputs() == nullptr || op.outputs()->size() == 0) return Error("has no outputs", "", index, name), false;
   for (int32_t id : *op.outputs()) {
-    if (id < 0 || id >= count) return Error("writes tensor " + std::to_string(id) + ", out of range", "", index, name), false;
+    if (id < 0 || id >= count)
+      return Error("writes tensor " + std::to_string(id) + ", out of range", "", index, name), false;
     const ir::Tensor& tensor = graph_.tensor(id);
     if (written_[static_cast<size_t>(id)] || tensor.is_constant()) {
-      return Error("writes a tensor that is a constant, a graph input or written already", tensor.name, index, name), false;
+      return Error("writes a tensor that is a constant, a graph input or written already", tensor.name, index, name),
+             false;
     }
     written_[static_cast<size_t>(id)] = true;
   }
@@ -227,7 +250,8 @@ std::string SupportedOperators() {
 
 void Importer::ReadOperator(const tflite::Operator* op, int index) {
   const auto* codes = model_->operator_codes();
-  if (codes == nullptr || op->opcode_index() >= codes->size()) return Error("names an operator code that is missing", "", index);
+  if (codes == nullptr || op->opcode_index() >= codes->size())
+    return Error("names an operator code that is missing", "", index);
   const tflite::OperatorCode* code = codes->Get(op->opcode_index());
   const int builtin = std::max<int>(code->deprecated_builtin_code(), static_cast<int>(code->builtin_code()));
   for (const ir::OpDef* def : ir::AllOpDefs()) {
@@ -266,7 +290,8 @@ std::optional<ir::Graph> Importer::Run() {
   int index = 0;
   for (const tflite::Tensor* tensor : *subgraph_->tensors()) ReadTensor(tensor, index++);
   written_.resize(graph_.tensors.size());
-  if (!ReadIds(subgraph_->inputs(), "inputs", graph_.inputs) || !ReadIds(subgraph_->outputs(), "outputs", graph_.outputs)) {
+  if (!ReadIds(subgraph_->inputs(), "inputs", graph_.inputs) ||
+      !ReadIds(subgraph_->outputs(), "outputs", graph_.outputs)) {
     return std::nullopt;
   }
   for (ir::TensorId id : graph_.inputs) written_[static_cast<size_t>(id)] = true;
@@ -283,7 +308,8 @@ std::optional<ir::Graph> Importer::Run() {
 
 }  // namespace
 
-std::optional<ir::Graph> ImportTflite(std::span<const uint8_t> bytes, const std::string& model_name, Diagnostics& diagnostics) {
+std::optional<ir::Graph> ImportTflite(std::span<const uint8_t> bytes, const std::string& model_name,
+                                      Diagnostics& diagnostics) {
   // Vectors are read in place, so the file starts at an aligned address.
   const ir::Bytes aligned(bytes.begin(), bytes.end());
   return Importer(aligned, model_name, diagnostics).Run();

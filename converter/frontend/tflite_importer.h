@@ -13,7 +13,8 @@
 namespace takt::frontend {
 
 /// The first subgraph of `bytes`; tensor i of it is tensor i of the graph. Nothing if there were errors.
-std::optional<ir::Graph> ImportTflite(std::span<const uint8_t> bytes, const std::string& model_name, Diagnostics& diagnostics);
+std::optional<ir::Graph> ImportTflite(std::span<const uint8_t> bytes, const std::string& model_name,
+                                      Diagnostics& diagnostics);
 
 }  // namespace takt::frontend
 

@@ -14,9 +14,9 @@ TfliteNode::TfliteNode(const tflite::Operator& op, const char* name, int version
 
 bool TfliteNode::CheckArity(int min_inputs, int max_inputs, int outputs) {
   if (input_count() < min_inputs || input_count() > max_inputs || output_count() != outputs) {
-    Error("has " + std::to_string(input_count()) + " inputs and " + std::to_string(output_count()) + " outputs; allowed are " +
-          std::to_string(min_inputs) + " to " + std::to_string(max_inputs) + " inputs and " + std::to_string(outputs) +
-          " outputs");
+    Error("has " + std::to_string(input_count()) + " inputs and " + std::to_string(output_count()) +
+          " outputs; allowed are " + std::to_string(min_inputs) + " to " + std::to_string(max_inputs) + " inputs and " +
+          std::to_string(outputs) + " outputs");
     return false;
   }
   for (int i = 0; i < min_inputs; ++i) {
@@ -76,11 +76,16 @@ ir::TensorId TfliteNode::NewTensor(const ir::Tensor& model, const std::string& s
 
 std::string TfliteNode::Activation(tflite::ActivationFunctionType activation) {
   switch (activation) {
-    case tflite::ActivationFunctionType::NONE: return "none";
-    case tflite::ActivationFunctionType::RELU: return "relu";
-    case tflite::ActivationFunctionType::RELU_N1_TO_1: return "relu_n1_to_1";
-    case tflite::ActivationFunctionType::RELU6: return "relu6";
-    default: break;
+    case tflite::ActivationFunctionType::NONE:
+      return "none";
+    case tflite::ActivationFunctionType::RELU:
+      return "relu";
+    case tflite::ActivationFunctionType::RELU_N1_TO_1:
+      return "relu_n1_to_1";
+    case tflite::ActivationFunctionType::RELU6:
+      return "relu6";
+    default:
+      break;
   }
   Error("fused activation " + std::to_string(static_cast<int>(activation)) +
         " is not supported; allowed are none, relu, relu_n1_to_1 and relu6");
@@ -88,7 +93,8 @@ std::string TfliteNode::Activation(tflite::ActivationFunctionType activation) {
 }
 
 void TfliteNode::Error(std::string message, ir::TensorId id) {
-  diagnostics_.Error({graph_.name, index_, name_, id == ir::kNoTensor ? std::string() : tensor(id).name}, std::move(message));
+  diagnostics_.Error({graph_.name, index_, name_, id == ir::kNoTensor ? std::string() : tensor(id).name},
+                     std::move(message));
 }
 
 }  // namespace takt::frontend

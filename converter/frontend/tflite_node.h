@@ -1,4 +1,5 @@
-// One TFLite operator as an op's import function sees it: verified indices, typed options, and the graph to add nodes to.
+// One TFLite operator as an op's import function sees it: verified indices, typed options, and the graph to add nodes
+// to.
 #ifndef TAKT_CONVERTER_FRONTEND_TFLITE_NODE_H_
 #define TAKT_CONVERTER_FRONTEND_TFLITE_NODE_H_
 
@@ -13,11 +14,12 @@
 
 namespace takt::frontend {
 
-/// Inputs and outputs are graph tensors already (tensor i of the subgraph is tensor i of the graph). Import functions add
-/// nodes and report errors; after an error the importer goes on with the next operator.
+/// Inputs and outputs are graph tensors already (tensor i of the subgraph is tensor i of the graph). Import functions
+/// add nodes and report errors; after an error the importer goes on with the next operator.
 class TfliteNode {
  public:
-  TfliteNode(const tflite::Operator& op, const char* name, int version, int index, ir::Graph& graph, Diagnostics& diagnostics);
+  TfliteNode(const tflite::Operator& op, const char* name, int version, int index, ir::Graph& graph,
+             Diagnostics& diagnostics);
 
   int input_count() const { return static_cast<int>(inputs_.size()); }
   int output_count() const { return static_cast<int>(outputs_.size()); }
@@ -31,7 +33,9 @@ class TfliteNode {
 
   /// The operator's options, or nullptr if it carries none or another kind.
   template <typename T>
-  const T* options() const { return op_.builtin_options_as<T>(); }
+  const T* options() const {
+    return op_.builtin_options_as<T>();
+  }
 
   /// Reports an error unless the operator has between min and max inputs and `outputs` outputs, and the first `min`
   /// inputs are present.

@@ -11,9 +11,13 @@ int64_t Tensor::element_count() const {
   return count;
 }
 
-int64_t Tensor::byte_size() const { return (element_count() * BitWidth(type) + 7) / 8; }
+int64_t Tensor::byte_size() const {
+  return (element_count() * BitWidth(type) + 7) / 8;
+}
 
-int64_t Node::Int(const std::string& key) const { return std::get<int64_t>(attributes.at(key)); }
+int64_t Node::Int(const std::string& key) const {
+  return std::get<int64_t>(attributes.at(key));
+}
 
 int64_t Node::IntOr(const std::string& key, int64_t fallback) const {
   auto it = attributes.find(key);
@@ -50,7 +54,8 @@ TensorId Graph::AddConstant(std::string constant_name, DataType type, std::vecto
 
 int Graph::ProducerOf(TensorId id) const {
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (std::find(nodes[i].outputs.begin(), nodes[i].outputs.end(), id) != nodes[i].outputs.end()) return static_cast<int>(i);
+    if (std::find(nodes[i].outputs.begin(), nodes[i].outputs.end(), id) != nodes[i].outputs.end())
+      return static_cast<int>(i);
   }
   return -1;
 }
@@ -65,7 +70,9 @@ std::vector<int> Graph::ConsumersOf(TensorId id) const {
   return consumers;
 }
 
-bool Graph::IsOutput(TensorId id) const { return std::find(outputs.begin(), outputs.end(), id) != outputs.end(); }
+bool Graph::IsOutput(TensorId id) const {
+  return std::find(outputs.begin(), outputs.end(), id) != outputs.end();
+}
 
 void Graph::ReplaceUses(TensorId from, TensorId to) {
   for (Node& node : nodes) std::replace(node.inputs.begin(), node.inputs.end(), from, to);

@@ -39,7 +39,8 @@ struct View {
 
 using Bytes = std::vector<uint8_t>;
 
-/// Row-major; NHWC where the op has a spatial meaning. `data` holds the bytes of a constant, little-endian, shared between copies.
+/// Row-major; NHWC where the op has a spatial meaning. `data` holds the bytes of a constant, little-endian, shared
+/// between copies.
 struct Tensor {
   std::string name;
   DataType type = DataType::kNone;

@@ -13,7 +13,8 @@ struct Arity {
   size_t min_inputs, max_inputs, outputs;
 };
 constexpr Arity kArities[] = {
-#define TAKT_OP(Name, name, file, min_inputs, max_inputs, outputs, traits) {Op::k##Name, min_inputs, max_inputs, outputs},
+#define TAKT_OP(Name, name, file, min_inputs, max_inputs, outputs, traits) \
+  {Op::k##Name, min_inputs, max_inputs, outputs},
 #define TAKT_GRAPH_OP(Name, name, file, min_inputs, max_inputs, outputs) {Op::k##Name, min_inputs, max_inputs, outputs},
 #include "schema/op_table.inc"
 #undef TAKT_OP
@@ -36,7 +37,8 @@ class Checker {
         ready_[static_cast<size_t>(id)] = true;
       }
     }
-    for (node_ = 0; node_ < static_cast<int>(graph_.nodes.size()); ++node_) CheckNode(graph_.nodes[static_cast<size_t>(node_)]);
+    for (node_ = 0; node_ < static_cast<int>(graph_.nodes.size()); ++node_)
+      CheckNode(graph_.nodes[static_cast<size_t>(node_)]);
     node_ = -1;
     for (TensorId id : graph_.outputs) {
       if (!InRange(id)) {
@@ -60,7 +62,8 @@ class Checker {
   void Error(std::string message, TensorId id = kNoTensor) {
     ok_ = false;
     std::string name = node_ < 0 ? "" : graph_.nodes[static_cast<size_t>(node_)].name;
-    diagnostics_.Error({graph_.name, node_, std::move(name), InRange(id) ? graph_.tensor(id).name : ""}, std::move(message));
+    diagnostics_.Error({graph_.name, node_, std::move(name), InRange(id) ? graph_.tensor(id).name : ""},
+                       std::move(message));
   }
 
   void CheckTensor(const Tensor& t) {
@@ -71,10 +74,12 @@ class Checker {
     if (t.is_constant() && static_cast<int64_t>(t.data->size()) != t.byte_size()) {
       Error("has " + std::to_string(t.data->size()) + " bytes; its shape needs " + std::to_string(t.byte_size()), id);
     }
-    if (t.view && (!InRange(t.view->base) || t.view->base == id || t.view->offset_bytes < 0)) Error("is a view of nothing", id);
+    if (t.view && (!InRange(t.view->base) || t.view->base == id || t.view->offset_bytes < 0))
+      Error("is a view of nothing", id);
     if (!t.quantization) return;
     const Quantization& q = *t.quantization;
-    if (q.scales.empty() || q.scales.size() != q.zero_points.size()) Error("has scales and zero points of different number", id);
+    if (q.scales.empty() || q.scales.size() != q.zero_points.size())
+      Error("has scales and zero points of different number", id);
     for (float scale : q.scales) {
       if (!std::isfinite(scale) || scale <= 0) Error("has a scale that is not finite and positive", id);
     }
@@ -97,7 +102,8 @@ class Checker {
     for (TensorId id : node.outputs) {
       const bool in_range = InRange(id);
       if (!in_range || ready_[static_cast<size_t>(id)]) {
-        Error("writes tensor " + std::to_string(id) + (in_range ? ", which has a value already" : ", out of range"), id);
+        Error("writes tensor " + std::to_string(id) + (in_range ? ", which has a value already" : ", out of range"),
+              id);
         ok = false;
       } else {
         ready_[static_cast<size_t>(id)] = true;
@@ -136,7 +142,8 @@ class Checker {
     }
     if (arity == nullptr) return Error("has an op that is not in the table");
     const bool operands = CheckOperands(node);
-    if (node.inputs.size() < arity->min_inputs || node.inputs.size() > arity->max_inputs || node.outputs.size() != arity->outputs) {
+    if (node.inputs.size() < arity->min_inputs || node.inputs.size() > arity->max_inputs ||
+        node.outputs.size() != arity->outputs) {
       return Error("has " + std::to_string(node.inputs.size()) + " inputs and " + std::to_string(node.outputs.size()) +
                    " outputs, against the op table");
     }
@@ -161,6 +168,8 @@ class Checker {
 
 }  // namespace
 
-bool Verify(const Graph& graph, Diagnostics& diagnostics) { return Checker(graph, diagnostics).Run(); }
+bool Verify(const Graph& graph, Diagnostics& diagnostics) {
+  return Checker(graph, diagnostics).Run();
+}
 
 }  // namespace takt::ir

@@ -20,7 +20,8 @@ std::string CheckContraction(const Graph& graph, const Node& node, int32_t chann
   const bool integer = input.type == DataType::kInt8;
   if (!integer && input.type != DataType::kFloat32) return "input must be int8 or float32";
   if (weights.type != input.type) return "weights must have the input's type (hybrid models are not supported)";
-  if (bias.type != (integer ? DataType::kInt32 : DataType::kFloat32)) return "bias must be int32 for int8, float32 for float32";
+  if (bias.type != (integer ? DataType::kInt32 : DataType::kFloat32))
+    return "bias must be int32 for int8, float32 for float32";
   if (bias.element_count() != channels) {
     return "bias has " + std::to_string(bias.element_count()) + " values for " + std::to_string(channels) + " channels";
   }

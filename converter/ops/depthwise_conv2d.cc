@@ -1,4 +1,5 @@
-// depthwise_conv2d: strides, dilations, pads, activation. Weights 1HWO; output channel o reads input channel o / multiplier.
+// depthwise_conv2d: strides, dilations, pads, activation. Weights 1HWO; output channel o reads input channel o /
+// multiplier.
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
 #include "converter/ops/quantized_params.h"
@@ -17,7 +18,8 @@ std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>&
   if (!error.empty()) return error;
   const int32_t channels = weights.dims[3];
   if (input.dims[3] < 1 || channels % input.dims[3] != 0) {
-    return std::to_string(channels) + " output channels are no multiple of " + std::to_string(input.dims[3]) + " inputs";
+    return std::to_string(channels) + " output channels are no multiple of " + std::to_string(input.dims[3]) +
+           " inputs";
   }
   outputs = {{input.type, {input.dims[0], height, width, channels}}};
   return CheckContraction(graph, node, channels);
@@ -28,10 +30,10 @@ void Lower(const Node&, backend::StepBuilder& step) {
   const Tensor output = step.tensor(node.outputs[0]);
   const std::vector<TensorId> inputs = ContractionInputs(step, ScaleOf(output), false);
   if (inputs.empty()) return;
-  const schema::DepthwiseConv2dParams params(
-      PlanWindow(node), StoredClamp(node.StringOr("activation", "none"), output),
-      static_cast<int16_t>(ZeroPointOf(step.tensor(inputs[0]))), static_cast<int16_t>(ZeroPointOf(step.tensor(inputs[1]))),
-      static_cast<int16_t>(ZeroPointOf(output)), 0);
+  const schema::DepthwiseConv2dParams params(PlanWindow(node), StoredClamp(node.StringOr("activation", "none"), output),
+                                             static_cast<int16_t>(ZeroPointOf(step.tensor(inputs[0]))),
+                                             static_cast<int16_t>(ZeroPointOf(step.tensor(inputs[1]))),
+                                             static_cast<int16_t>(ZeroPointOf(output)), 0);
   step.Set(Op::kDepthwiseConv2d, StepNumerics(step, inputs[0]), params, inputs, node.outputs);
 }
 
@@ -43,11 +45,14 @@ void Import(frontend::TfliteNode& node) {
   if (weights.dims.size() != 4) return node.Error("weights must have rank 4 (1HWO)", node.input(1));
   const std::vector<int64_t> strides = {options->stride_h(), options->stride_w()};
   const std::vector<int64_t> dilations = {options->dilation_h_factor(), options->dilation_w_factor()};
-  const std::vector<int64_t> pads = ExplicitPads(node.tensor(node.input(0)), options->padding() == tflite::Padding::SAME,
-                                                 {weights.dims[1], weights.dims[2]}, strides, dilations);
+  const std::vector<int64_t> pads =
+      ExplicitPads(node.tensor(node.input(0)), options->padding() == tflite::Padding::SAME,
+                   {weights.dims[1], weights.dims[2]}, strides, dilations);
   const TensorId bias = BiasOrZeros(node, 2, weights.dims[3]);
   node.Add(Op::kDepthwiseConv2d, {node.input(0), node.input(1), bias},
-           {{"strides", strides}, {"dilations", dilations}, {"pads", pads},
+           {{"strides", strides},
+            {"dilations", dilations},
+            {"pads", pads},
             {"activation", node.Activation(options->fused_activation_function())}});
 }
 

@@ -10,14 +10,24 @@ namespace {
 
 void TypeRange(DataType type, double& min, double& max) {
   switch (type) {
-    case DataType::kInt8: min = -128, max = 127; return;
-    case DataType::kUint8: min = 0, max = 255; return;
-    case DataType::kInt16: min = -32768, max = 32767; return;
-    default: min = std::numeric_limits<float>::lowest(), max = std::numeric_limits<float>::max(); return;
+    case DataType::kInt8:
+      min = -128, max = 127;
+      return;
+    case DataType::kUint8:
+      min = 0, max = 255;
+      return;
+    case DataType::kInt16:
+      min = -32768, max = 32767;
+      return;
+    default:
+      min = std::numeric_limits<float>::lowest(), max = std::numeric_limits<float>::max();
+      return;
   }
 }
 
-int8_t Narrow(int32_t shift) { return static_cast<int8_t>(shift); }
+int8_t Narrow(int32_t shift) {
+  return static_cast<int8_t>(shift);
+}
 
 }  // namespace
 
@@ -122,7 +132,8 @@ TensorId ContractionRequantization(backend::StepBuilder& step, float output_scal
   const std::vector<float>& scales = weights.quantization->scales;
   if (scales.size() != 1 && scales.size() != channels) {
     step.Error("weights have " + std::to_string(scales.size()) + " scales for " + std::to_string(channels) +
-               " output channels; one or one per channel is allowed", step.node().inputs[1]);
+                   " output channels; one or one per channel is allowed",
+               step.node().inputs[1]);
     return kNoTensor;
   }
   const float in = ScaleOf(input);
@@ -165,14 +176,26 @@ schema::AddParams MakeAddParams(backend::StepBuilder& step, ScaleZero a, ScaleZe
     const FixedMultiplier am = QuantizeMultiplier(static_cast<double>(a.scale) / twice);
     const FixedMultiplier bm = QuantizeMultiplier(static_cast<double>(b.scale) / twice);
     const FixedMultiplier om = QuantizeMultiplier(twice / ((1 << left) * static_cast<double>(ScaleOf(output))));
-    return {clamp, am.multiplier, bm.multiplier, om.multiplier, Narrow(am.shift), Narrow(bm.shift), Narrow(om.shift),
-            static_cast<int8_t>(left), az, bz, oz, function, 0};
+    return {clamp,
+            am.multiplier,
+            bm.multiplier,
+            om.multiplier,
+            Narrow(am.shift),
+            Narrow(bm.shift),
+            Narrow(om.shift),
+            static_cast<int8_t>(left),
+            az,
+            bz,
+            oz,
+            function,
+            0};
   }
   const float ar = a.scale / ScaleOf(output);
   const float br = b.scale / ScaleOf(output);
   for (float ratio : {ar, br}) {
     if (ratio >= 0x1p-10f && ratio < 256.0f) continue;
-    step.Error("ratio " + std::to_string(ratio) + " of input to output scale is outside [2^-10, 2^8); "
+    step.Error("ratio " + std::to_string(ratio) +
+               " of input to output scale is outside [2^-10, 2^8); "
                "quantize the operands with closer scales");
     return {clamp, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, function, 0};
   }

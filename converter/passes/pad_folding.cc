@@ -3,7 +3,8 @@
 namespace takt::passes {
 namespace {
 
-/// Padding with real zero over height and width only, in the quantization of its input: what a convolution's own pads do.
+/// Padding with real zero over height and width only, in the quantization of its input: what a convolution's own pads
+/// do.
 bool IsSpatialZeroPad(const ir::Graph& graph, const ir::Node& pad) {
   const ir::Tensor& in = graph.tensor(pad.inputs[0]);
   const ir::Tensor& out = graph.tensor(pad.outputs[0]);

@@ -16,7 +16,9 @@ constexpr Pass kPasses[] = {
 };
 }  // namespace
 
-std::span<const Pass> AllPasses() { return kPasses; }
+std::span<const Pass> AllPasses() {
+  return kPasses;
+}
 
 void RunPasses(ir::Graph& graph, PassContext& context, bool keep_tensors,
                const std::function<void(const std::string& stage, const ir::Graph& graph)>& on_stage) {
@@ -26,7 +28,8 @@ void RunPasses(ir::Graph& graph, PassContext& context, bool keep_tensors,
     pass.run(graph, context);
     if (on_stage) on_stage(pass.name, graph);
     if (!ir::Verify(graph, context.diagnostics)) {
-      context.diagnostics.Error({graph.name, -1, "", ""}, std::string("internal error: pass ") + pass.name + " broke the graph");
+      context.diagnostics.Error({graph.name, -1, "", ""},
+                                std::string("internal error: pass ") + pass.name + " broke the graph");
       return;
     }
   }

@@ -29,7 +29,8 @@ struct Pass {
 /// The passes in the order in which they run.
 std::span<const Pass> AllPasses();
 
-/// Runs all that apply; after each calls `on_stage` and verifies the graph (an invalid one is an internal error naming the pass).
+/// Runs all that apply; after each calls `on_stage` and verifies the graph (an invalid one is an internal error naming
+/// the pass).
 void RunPasses(ir::Graph& graph, PassContext& context, bool keep_tensors,
                const std::function<void(const std::string& stage, const ir::Graph& graph)>& on_stage);
 

@@ -17,7 +17,8 @@ void FuseResiduals(ir::Graph& graph, PassContext& context);
 /// Zero padding of height and width becomes the pads of the convolution that reads it.
 void FoldPads(ir::Graph& graph, PassContext& context);
 
-/// Reshapes become dense views, or copies where the memory can't be shared; concatenations become copies into strided views.
+/// Reshapes become dense views, or copies where the memory can't be shared; concatenations become copies into strided
+/// views.
 void EliminateViews(ir::Graph& graph, PassContext& context);
 /// Removes nodes whose outputs nothing reads.
 void EliminateDeadCode(ir::Graph& graph, PassContext& context);

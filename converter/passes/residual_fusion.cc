@@ -45,7 +45,8 @@ void FuseResiduals(ir::Graph& graph, PassContext&) {
     fused.push_back(producer);
   }
   std::sort(fused.begin(), fused.end());
-  for (auto it = fused.rbegin(); it != fused.rend(); ++it) graph.nodes.erase(graph.nodes.begin() + static_cast<int64_t>(*it));
+  for (auto it = fused.rbegin(); it != fused.rend(); ++it)
+    graph.nodes.erase(graph.nodes.begin() + static_cast<int64_t>(*it));
 }
 
 }  // namespace takt::passes

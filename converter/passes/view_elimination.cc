@@ -1,5 +1,6 @@
-// Ops that only name memory anew. reshape: a dense view of its input, or a copy where one of both is bound from outside.
-// concatenation: one copy per part into a strided view of the output. slice: a copy from a strided view of the input.
+// Ops that only name memory anew. reshape: a dense view of its input, or a copy where one of both is bound from
+// outside. concatenation: one copy per part into a strided view of the output. slice: a copy from a strided view of the
+// input.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// The only requantization code: the output stages of engine/NUMERICS.md, for every port. Same bits on every compiler and
-// optimisation level; no input causes undefined behaviour. Accumulators are modulo 2^32, computed unsigned.
+// The only requantization code: the output stages of engine/NUMERICS.md, for every port. Same bits on every compiler
+// and optimisation level; no input causes undefined behaviour. Accumulators are modulo 2^32, computed unsigned.
 #ifndef TAKT_ENGINE_BASE_REQUANTIZE_H_
 #define TAKT_ENGINE_BASE_REQUANTIZE_H_
 
@@ -15,7 +15,9 @@ constexpr float ClampFloat(float v, float lo, float hi) {
   return raised < hi ? raised : hi;
 }
 
-constexpr int32_t ClampInt(int32_t v, int32_t lo, int32_t hi) { return v < lo ? lo : v > hi ? hi : v; }
+constexpr int32_t ClampInt(int32_t v, int32_t lo, int32_t hi) {
+  return v < lo ? lo : v > hi ? hi : v;
+}
 
 /// Nearest integer, ties to even, of |v| <= 2^22: adding 1.5 * 2^23 leaves it in the low bits of the sum.
 constexpr int32_t RoundToEven(float v) {
@@ -51,16 +53,20 @@ constexpr int32_t RoundingDivideByPowerOfTwo(int32_t x, int exponent) {
   return static_cast<int32_t>((int64_t{x} >> exponent) + ((x & mask) > threshold ? 1 : 0));
 }
 
-/// tflite: a positive shift goes left before the multiplication (modulo 2^32), a negative one right after it. Shift in [-31, 30].
+/// tflite: a positive shift goes left before the multiplication (modulo 2^32), a negative one right after it. Shift in
+/// [-31, 30].
 constexpr int32_t MultiplyTflite(uint32_t acc, int32_t multiplier, int32_t shift) {
   const int left = shift > 0 ? shift : 0;
   const int right = shift > 0 ? 0 : -shift;
-  return RoundingDivideByPowerOfTwo(SaturatingRoundingDoublingHighMul(static_cast<int32_t>(acc << left), multiplier), right);
+  return RoundingDivideByPowerOfTwo(SaturatingRoundingDoublingHighMul(static_cast<int32_t>(acc << left), multiplier),
+                                    right);
 }
 
 /// The sum of a product and a zero point, modulo 2^32, then clamped.
-constexpr int32_t RequantizeTflite(uint32_t acc, int32_t multiplier, int32_t shift, int32_t zero_point, int32_t lo, int32_t hi) {
-  const uint32_t sum = static_cast<uint32_t>(MultiplyTflite(acc, multiplier, shift)) + static_cast<uint32_t>(zero_point);
+constexpr int32_t RequantizeTflite(uint32_t acc, int32_t multiplier, int32_t shift, int32_t zero_point, int32_t lo,
+                                   int32_t hi) {
+  const uint32_t sum =
+      static_cast<uint32_t>(MultiplyTflite(acc, multiplier, shift)) + static_cast<uint32_t>(zero_point);
   return ClampInt(static_cast<int32_t>(sum), lo, hi);
 }
 

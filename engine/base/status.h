@@ -30,7 +30,8 @@ enum class StatusCode : uint8_t {
   kInternal,
 };
 
-/// Where it was seen: the part of Takt, or the rule of the plan that is broken. Values are stable; new ones go at the end.
+/// Where it was seen: the part of Takt, or the rule of the plan that is broken. Values are stable; new ones go at the
+/// end.
 enum class Site : uint8_t {
   kNone = 0,
 #define TAKT_SITE(name, text) name,
@@ -38,7 +39,8 @@ enum class Site : uint8_t {
 #undef TAKT_SITE
 };
 
-/// A value; 0 is success. `step` is the plan's step (kNoStep: none); `detail` is bytes needed, or an index, as the site says.
+/// A value; 0 is success. `step` is the plan's step (kNoStep: none); `detail` is bytes needed, or an index, as the site
+/// says.
 class [[nodiscard]] Status {
  public:
   static constexpr uint16_t kNoStep = 0xFFFF;
@@ -74,10 +76,9 @@ const char* SiteText(Site site);
 }  // namespace takt
 
 /// Returns the status of `expr` from the enclosing function unless it is ok.
-#define TAKT_TRY(expr)                                        \
-  do {                                                        \
-    if (const ::takt::Status takt_status = (expr); !takt_status.ok()) \
-      return takt_status;                                     \
+#define TAKT_TRY(expr)                                                                    \
+  do {                                                                                    \
+    if (const ::takt::Status takt_status = (expr); !takt_status.ok()) return takt_status; \
   } while (false)
 
 #endif  // TAKT_ENGINE_BASE_STATUS_H_

@@ -11,9 +11,15 @@
 
 namespace takt::ops {
 
-constexpr Status BadOperand(uint32_t operand) { return {StatusCode::kMalformedPlan, Site::kOpOperands, operand}; }
-constexpr Status BadParams() { return {StatusCode::kMalformedPlan, Site::kOpParams}; }
-constexpr Status BadConstant(uint32_t operand) { return {StatusCode::kMalformedPlan, Site::kOpConstant, operand}; }
+constexpr Status BadOperand(uint32_t operand) {
+  return {StatusCode::kMalformedPlan, Site::kOpOperands, operand};
+}
+constexpr Status BadParams() {
+  return {StatusCode::kMalformedPlan, Site::kOpParams};
+}
+constexpr Status BadConstant(uint32_t operand) {
+  return {StatusCode::kMalformedPlan, Site::kOpConstant, operand};
+}
 
 /// Adds a * b, saturating.
 inline void AddWork(uint64_t& work, uint64_t a, uint64_t b) {
@@ -32,18 +38,26 @@ inline bool ZeroPointOk(int32_t zero_point, DataType type) {
   return type == DataType::kInt8 ? zero_point >= -128 && zero_point <= 127 : zero_point == 0;
 }
 /// In [2^-32, 256).
-inline bool ScaleOk(float scale) { return scale >= 0x1p-32f && scale < 256.0f; }
+inline bool ScaleOk(float scale) {
+  return scale >= 0x1p-32f && scale < 256.0f;
+}
 /// Finite, positive, normal.
-inline bool PositiveOk(float scale) { return scale >= 0x1p-126f && scale <= std::numeric_limits<float>::max(); }
-inline bool MultiplierOk(int32_t multiplier, int32_t shift) { return multiplier >= 0 && shift >= -31 && shift <= 30; }
+inline bool PositiveOk(float scale) {
+  return scale >= 0x1p-126f && scale <= std::numeric_limits<float>::max();
+}
+inline bool MultiplierOk(int32_t multiplier, int32_t shift) {
+  return multiplier >= 0 && shift >= -31 && shift <= 30;
+}
 /// The scale, or the multiplier and shift, of a step's output stage.
 inline bool OutputStageOk(Numerics numerics, float scale, int32_t multiplier, int32_t shift) {
-  return numerics == Numerics::kFp32Rne ? ScaleOk(scale) : numerics != Numerics::kTflite || MultiplierOk(multiplier, shift);
+  return numerics == Numerics::kFp32Rne ? ScaleOk(scale)
+                                        : numerics != Numerics::kTflite || MultiplierOk(multiplier, shift);
 }
 /// Operand `index`: constant float32[channels] (fp32_rne) or int32[channels, 2] (tflite), values in range.
 Status CheckRequantization(const KernelCall& call, uint32_t index, int32_t channels, Numerics numerics);
 /// Window against rows, columns of x and y (NHWC) and the kernel: no window ends behind the padded input.
-bool WindowOk(const schema::Window2d& window, const TensorRef& x, const TensorRef& y, int32_t kernel_h, int32_t kernel_w);
+bool WindowOk(const schema::Window2d& window, const TensorRef& x, const TensorRef& y, int32_t kernel_h,
+              int32_t kernel_w);
 /// Adding step's parameters for one of its two numerics (or float).
 bool AddOk(const schema::AddParams& params, Numerics numerics, DataType type);
 

@@ -6,11 +6,11 @@
 
 namespace takt {
 
-#define TAKT_OP(Name, name, file, min_inputs, max_inputs, outputs, traits)                 \
-  Status Check##Name(const KernelCall& call, Numerics numerics, uint64_t& work);           \
-  template <Numerics N>                                                                    \
-  Status Check##Name(const KernelCall& call, uint64_t& work) {                             \
-    return Check##Name(call, N, work);                                                     \
+#define TAKT_OP(Name, name, file, min_inputs, max_inputs, outputs, traits)       \
+  Status Check##Name(const KernelCall& call, Numerics numerics, uint64_t& work); \
+  template <Numerics N>                                                          \
+  Status Check##Name(const KernelCall& call, uint64_t& work) {                   \
+    return Check##Name(call, N, work);                                           \
   }
 #define TAKT_GRAPH_OP(Name, name, file, min_inputs, max_inputs, outputs)
 #include "schema/op_table.inc"

@@ -48,7 +48,8 @@ Status CheckRequantization(const KernelCall& call, uint32_t index, int32_t chann
   return {};
 }
 
-static bool AxisOk(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t before, int64_t after) {
+static bool AxisOk(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t before,
+                   int64_t after) {
   return stride > 0 && dilation > 0 && in + before + after <= INT32_MAX / 2 &&
          (out - 1) * stride + (kernel - 1) * dilation + 1 <= in + before + after;
 }
@@ -89,7 +90,8 @@ Status CheckConv2d(const KernelCall& call, Numerics numerics, uint64_t& work) {
 
 Status CheckConv2dAdd(const KernelCall& call, Numerics numerics, uint64_t& work) {
   using enum DataType;
-  TAKT_TRY(CheckOperands(call, {kInt8, kInt8, kInt32, numerics == Numerics::kFp32Rne ? kFloat32 : kInt32, kInt8, kInt8}));
+  TAKT_TRY(
+      CheckOperands(call, {kInt8, kInt8, kInt32, numerics == Numerics::kFp32Rne ? kFloat32 : kInt32, kInt8, kInt8}));
   const auto& p = call.params<schema::Conv2dAddParams>();
   if (!SameShape(call.inputs[4], call.outputs[0])) return BadOperand(4);
   if (!AddOk(p.add(), numerics, kInt8)) return BadParams();

@@ -10,7 +10,7 @@ Status CheckCopy(const KernelCall& call, Numerics, uint64_t& work) {
   TAKT_TRY(CheckOperands(call, {type, type}, true));
   const int32_t bytes = static_cast<int32_t>(BitWidth(type) / 8);
   if (bytes == 0) return BadOperand(0);
-  const TensorRef *operands[] = {&call.inputs[0], &call.outputs[0]};
+  const TensorRef* operands[] = {&call.inputs[0], &call.outputs[0]};
   for (uint32_t i = 0; i < 2; ++i)
     for (int d = 0; operands[i]->strides != nullptr && d < operands[i]->rank; ++d)
       if (operands[i]->strides[d] % bytes != 0) return BadOperand(i);

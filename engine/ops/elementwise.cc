@@ -6,8 +6,9 @@ namespace takt {
 namespace ops {
 
 bool AddOk(const schema::AddParams& p, Numerics numerics, DataType type) {
-  if (p.function() > schema::AddFunction::subtract || !ClampOk(p.clamp(), type) || !ZeroPointOk(p.a_zero_point(), type) ||
-      !ZeroPointOk(p.b_zero_point(), type) || !ZeroPointOk(p.output_zero_point(), type))
+  if (p.function() > schema::AddFunction::subtract || !ClampOk(p.clamp(), type) ||
+      !ZeroPointOk(p.a_zero_point(), type) || !ZeroPointOk(p.b_zero_point(), type) ||
+      !ZeroPointOk(p.output_zero_point(), type))
     return false;
   if (numerics == Numerics::kFp32Rne) {
     constexpr int32_t kMax = 1 << 21;  // 2 * 255 * 2^21 + 2^29 < 2^31

@@ -25,7 +25,11 @@ static Status CheckPool(const KernelCall& call, uint64_t& work) {
   return {};
 }
 
-Status CheckAveragePool2d(const KernelCall& call, Numerics, uint64_t& work) { return CheckPool(call, work); }
-Status CheckMaxPool2d(const KernelCall& call, Numerics, uint64_t& work) { return CheckPool(call, work); }
+Status CheckAveragePool2d(const KernelCall& call, Numerics, uint64_t& work) {
+  return CheckPool(call, work);
+}
+Status CheckMaxPool2d(const KernelCall& call, Numerics, uint64_t& work) {
+  return CheckPool(call, work);
+}
 
 }  // namespace takt

@@ -77,16 +77,23 @@ struct Float32 {
   void SetTable(const TensorRef&) {}
   float Clamped(float v) const { return v < lo ? lo : v > hi ? hi : v; }
   template <typename Params>
-  float One(float v, const Params&) const { return Clamped(v); }
+  float One(float v, const Params&) const {
+    return Clamped(v);
+  }
   float operator()(float acc, int32_t) const { return Clamped(acc); }
 };
 
 /// Value less its zero point; floats have none.
-constexpr int32_t Centered(int8_t v, int32_t zero_point) { return v - zero_point; }
-constexpr float Centered(float v, int32_t) { return v; }
+constexpr int32_t Centered(int8_t v, int32_t zero_point) {
+  return v - zero_point;
+}
+constexpr float Centered(float v, int32_t) {
+  return v;
+}
 
 /// acc + sum of (x - xz) * (w - wz). Not inlined: in its callers' loops a small core would run out of registers.
-[[gnu::noinline]] inline uint32_t Dot(uint32_t acc, const int8_t* x, const int8_t* w, int32_t n, int32_t xz, int32_t wz) {
+[[gnu::noinline]] inline uint32_t Dot(uint32_t acc, const int8_t* x, const int8_t* w, int32_t n, int32_t xz,
+                                      int32_t wz) {
 #pragma GCC unroll 4
   for (int32_t i = 0; i < n; ++i) acc += static_cast<uint32_t>((x[i] - xz) * (w[i] - wz));
   return acc;
@@ -95,8 +102,12 @@ inline float Dot(float acc, const float* x, const float* w, int32_t n, int32_t, 
   for (int32_t i = 0; i < n; ++i) acc += x[i] * w[i];
   return acc;
 }
-inline void MultiplyAdd(uint32_t& acc, int32_t x, int32_t w) { acc += static_cast<uint32_t>(x * w); }
-inline void MultiplyAdd(float& acc, float x, float w) { acc += x * w; }
+inline void MultiplyAdd(uint32_t& acc, int32_t x, int32_t w) {
+  acc += static_cast<uint32_t>(x * w);
+}
+inline void MultiplyAdd(float& acc, float x, float w) {
+  acc += x * w;
+}
 
 /// Kernel cells [begin, end) of a window that starts at `start` (in input cells) and lie in [0, size).
 struct Span1d {
@@ -118,7 +129,8 @@ int8_t AddInt8(const schema::AddParams& p, int32_t a, int32_t b);
 template <>
 inline int8_t AddInt8<Fp32Rne>(const schema::AddParams& p, int32_t a, int32_t b) {
   const int32_t sh = p.output_shift();
-  const int32_t acc = (1 << (sh - 1)) + p.a_multiplier() * (a - p.a_zero_point()) + p.b_multiplier() * (b - p.b_zero_point());
+  const int32_t acc =
+      (1 << (sh - 1)) + p.a_multiplier() * (a - p.a_zero_point()) + p.b_multiplier() * (b - p.b_zero_point());
   return static_cast<int8_t>(ClampInt((acc >> sh) + p.output_zero_point(), static_cast<int32_t>(p.clamp().min()),
                                       static_cast<int32_t>(p.clamp().max())));
 }
@@ -131,7 +143,8 @@ inline int8_t AddInt8<Tflite>(const schema::AddParams& p, int32_t a, int32_t b) 
   const auto sb = static_cast<uint32_t>(MultiplyTflite(ub, p.b_multiplier(), p.b_shift()));
   const uint32_t sum = p.function() == schema::AddFunction::add ? sa + sb : sa - sb;
   return static_cast<int8_t>(RequantizeTflite(sum, p.output_multiplier(), p.output_shift(), p.output_zero_point(),
-                                              static_cast<int32_t>(p.clamp().min()), static_cast<int32_t>(p.clamp().max())));
+                                              static_cast<int32_t>(p.clamp().min()),
+                                              static_cast<int32_t>(p.clamp().max())));
 }
 
 }  // namespace takt

@@ -29,25 +29,44 @@ void RunLookup(const KernelCall& call) {
 float Evaluate(schema::UnaryFunction function, float x, float alpha) {
   using enum schema::UnaryFunction;
   switch (function) {
-    case logistic: return 1.0f / (1.0f + std::exp(-x));
-    case tanh: return std::tanh(x);
-    case elu: return x >= 0.0f ? x : alpha * std::expm1(x);
-    case hard_swish: return x * ClampFloat(x + 3.0f, 0.0f, 6.0f) / 6.0f;
-    case leaky_relu: return x >= 0.0f ? x : alpha * x;
-    case gelu: return 0.5f * x * (1.0f + std::erf(x * 0.70710678f));
-    case exp: return std::exp(x);
-    case log: return std::log(x);
-    case sqrt: return std::sqrt(x);
-    case rsqrt: return 1.0f / std::sqrt(x);
-    case square: return x * x;
-    case abs: return std::fabs(x);
-    case neg: return -x;
-    case sin: return std::sin(x);
-    case cos: return std::cos(x);
-    case floor: return std::floor(x);
-    case ceil: return std::ceil(x);
-    case round: return std::nearbyint(x);
-    case sign: return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
+    case logistic:
+      return 1.0f / (1.0f + std::exp(-x));
+    case tanh:
+      return std::tanh(x);
+    case elu:
+      return x >= 0.0f ? x : alpha * std::expm1(x);
+    case hard_swish:
+      return x * ClampFloat(x + 3.0f, 0.0f, 6.0f) / 6.0f;
+    case leaky_relu:
+      return x >= 0.0f ? x : alpha * x;
+    case gelu:
+      return 0.5f * x * (1.0f + std::erf(x * 0.70710678f));
+    case exp:
+      return std::exp(x);
+    case log:
+      return std::log(x);
+    case sqrt:
+      return std::sqrt(x);
+    case rsqrt:
+      return 1.0f / std::sqrt(x);
+    case square:
+      return x * x;
+    case abs:
+      return std::fabs(x);
+    case neg:
+      return -x;
+    case sin:
+      return std::sin(x);
+    case cos:
+      return std::cos(x);
+    case floor:
+      return std::floor(x);
+    case ceil:
+      return std::ceil(x);
+    case round:
+      return std::nearbyint(x);
+    case sign:
+      return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
   }
   return x;
 }
@@ -64,9 +83,13 @@ constexpr DataType kI8 = DataType::kInt8, kF32 = DataType::kFloat32, kNo = DataT
 
 }  // namespace
 
-constexpr Kernel kClampInt8 = {{Op::kClamp, Numerics::kAny, Layout::kNeutral, {kI8, kNo, kI8}}, &CheckClamp<Numerics::kAny>, &RunClamp<int8_t>};
-constexpr Kernel kClampFloat32 = {{Op::kClamp, Numerics::kAny, Layout::kNeutral, {kF32, kNo, kF32}}, &CheckClamp<Numerics::kAny>, &RunClamp<float>};
-constexpr Kernel kUnaryInt8 = {{Op::kUnary, Numerics::kAny, Layout::kNeutral, {kI8, kI8, kI8}}, &CheckUnary<Numerics::kAny>, &RunLookup};
-constexpr Kernel kUnaryFloat32 = {{Op::kUnary, Numerics::kAny, Layout::kNeutral, {kF32, kNo, kF32}}, &CheckUnary<Numerics::kAny>, &RunUnary};
+constexpr Kernel kClampInt8 = {
+    {Op::kClamp, Numerics::kAny, Layout::kNeutral, {kI8, kNo, kI8}}, &CheckClamp<Numerics::kAny>, &RunClamp<int8_t>};
+constexpr Kernel kClampFloat32 = {
+    {Op::kClamp, Numerics::kAny, Layout::kNeutral, {kF32, kNo, kF32}}, &CheckClamp<Numerics::kAny>, &RunClamp<float>};
+constexpr Kernel kUnaryInt8 = {
+    {Op::kUnary, Numerics::kAny, Layout::kNeutral, {kI8, kI8, kI8}}, &CheckUnary<Numerics::kAny>, &RunLookup};
+constexpr Kernel kUnaryFloat32 = {
+    {Op::kUnary, Numerics::kAny, Layout::kNeutral, {kF32, kNo, kF32}}, &CheckUnary<Numerics::kAny>, &RunUnary};
 
 }  // namespace takt::reference

@@ -54,8 +54,7 @@ void Convolve(const KernelCall& call, const schema::Conv2dParams& p, Store store
 template <typename A>
 void RunConv2d(const KernelCall& call) {
   auto* out = call.outputs[0].as<typename A::Element>();
-  Convolve<A>(call, call.params<schema::Conv2dParams>(),
-              [out](uint32_t i, typename A::Element v) { out[i] = v; });
+  Convolve<A>(call, call.params<schema::Conv2dParams>(), [out](uint32_t i, typename A::Element v) { out[i] = v; });
 }
 
 /// The output may be the skip's memory: each element is read before it is written.
@@ -75,7 +74,9 @@ constexpr Kernel Row(DataType type) {
 }
 template <typename A>
 constexpr Kernel AddRow() {
-  return {{Op::kConv2dAdd, A::kNumerics, Layout::kNeutral, {kI8, kI8, kI8}}, &CheckConv2dAdd<A::kNumerics>, &RunConv2dAdd<A>};
+  return {{Op::kConv2dAdd, A::kNumerics, Layout::kNeutral, {kI8, kI8, kI8}},
+          &CheckConv2dAdd<A::kNumerics>,
+          &RunConv2dAdd<A>};
 }
 
 }  // namespace

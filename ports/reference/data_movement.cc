@@ -72,9 +72,13 @@ constexpr Kernel Row(Op op, DataType type, Check check, void (*run)(const Kernel
   return {{op, Numerics::kAny, Layout::kNeutral, {type, DataType::kNone, type}}, check, run};
 }
 template <typename E>
-constexpr Kernel CopyRow(DataType type) { return Row(Op::kCopy, type, &CheckCopy<Numerics::kAny>, &RunCopy<E>); }
+constexpr Kernel CopyRow(DataType type) {
+  return Row(Op::kCopy, type, &CheckCopy<Numerics::kAny>, &RunCopy<E>);
+}
 template <typename E>
-constexpr Kernel PadRow(DataType type) { return Row(Op::kPad, type, &CheckPad<Numerics::kAny>, &RunPad<E>); }
+constexpr Kernel PadRow(DataType type) {
+  return Row(Op::kPad, type, &CheckPad<Numerics::kAny>, &RunPad<E>);
+}
 template <typename E>
 constexpr Kernel TransposeRow(DataType type) {
   return Row(Op::kTranspose, type, &CheckTranspose<Numerics::kAny>, &RunTranspose<E>);

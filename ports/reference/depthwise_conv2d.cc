@@ -41,7 +41,8 @@ void RunDepthwise(const KernelCall& call) {
               const E* cell = image + (static_cast<ptrdiff_t>(y0 + ky * dh) * xw + x0 + kx * dw) * xc;
               const E* row = weights + (static_cast<ptrdiff_t>(ky) * kw + kx) * yc + oc;
               if (multiplier == 1) {
-                for (int32_t i = 0; i < count; ++i) MultiplyAdd(acc[i], Centered(cell[oc + i], xz), Centered(row[i], wz));
+                for (int32_t i = 0; i < count; ++i)
+                  MultiplyAdd(acc[i], Centered(cell[oc + i], xz), Centered(row[i], wz));
               } else {
                 for (int32_t i = 0; i < count; ++i)
                   MultiplyAdd(acc[i], Centered(cell[(oc + i) / multiplier], xz), Centered(row[i], wz));
@@ -58,7 +59,8 @@ void RunDepthwise(const KernelCall& call) {
 template <typename A>
 constexpr Kernel Row(DataType type) {
   return {{Op::kDepthwiseConv2d, A::kNumerics, Layout::kNeutral, {type, type, type}},
-          &CheckDepthwiseConv2d<A::kNumerics>, &RunDepthwise<A>};
+          &CheckDepthwiseConv2d<A::kNumerics>,
+          &RunDepthwise<A>};
 }
 
 }  // namespace

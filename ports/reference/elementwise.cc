@@ -53,7 +53,8 @@ void RunMul(const KernelCall& call) {
   const auto& p = call.params<schema::MulParams>();
   const A output(p.clamp(), p.output_zero_point());
   ForEachPair<E>(call, [&](E a, E b) {
-    return output.One(static_cast<typename A::Accumulator>(Centered(a, p.a_zero_point()) * Centered(b, p.b_zero_point())), p);
+    return output.One(
+        static_cast<typename A::Accumulator>(Centered(a, p.a_zero_point()) * Centered(b, p.b_zero_point())), p);
   });
 }
 

@@ -30,7 +30,8 @@ void RunFullyConnected(const KernelCall& call) {
 template <typename A>
 constexpr Kernel Row(DataType type) {
   return {{Op::kFullyConnected, A::kNumerics, Layout::kNeutral, {type, type, type}},
-          &CheckFullyConnected<A::kNumerics>, &RunFullyConnected<A>};
+          &CheckFullyConnected<A::kNumerics>,
+          &RunFullyConnected<A>};
 }
 
 }  // namespace

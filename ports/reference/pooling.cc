@@ -11,7 +11,9 @@ struct Average {
   static int32_t First(int8_t) { return 0; }
   static float First(float) { return 0.0f; }
   template <typename V>
-  static V Next(V acc, V v) { return acc + v; }
+  static V Next(V acc, V v) {
+    return acc + v;
+  }
   static int32_t Last(int32_t sum, int32_t n) { return (sum > 0 ? sum + n / 2 : sum - n / 2) / n; }
   static float Last(float sum, int32_t n) { return sum / static_cast<float>(n); }
 };
@@ -21,9 +23,13 @@ struct Max {
   static int32_t First(int8_t v) { return v; }
   static float First(float v) { return v; }
   template <typename V>
-  static V Next(V acc, V v) { return v > acc ? v : acc; }
+  static V Next(V acc, V v) {
+    return v > acc ? v : acc;
+  }
   template <typename V>
-  static V Last(V acc, int32_t) { return acc; }
+  static V Last(V acc, int32_t) {
+    return acc;
+  }
 };
 
 template <typename Pool, typename E>

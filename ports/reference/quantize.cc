@@ -43,11 +43,14 @@ constexpr DataType kI8 = DataType::kInt8, kF32 = DataType::kFloat32, kNo = DataT
 
 template <typename A>
 constexpr Kernel QuantizeRow() {
-  return {{Op::kQuantize, A::kNumerics, Layout::kNeutral, {kF32, kNo, kI8}}, &CheckQuantize<A::kNumerics>, &RunQuantize<A>};
+  return {
+      {Op::kQuantize, A::kNumerics, Layout::kNeutral, {kF32, kNo, kI8}}, &CheckQuantize<A::kNumerics>, &RunQuantize<A>};
 }
 template <typename A>
 constexpr Kernel RequantizeRow() {
-  return {{Op::kRequantize, A::kNumerics, Layout::kNeutral, {kI8, kNo, kI8}}, &CheckRequantize<A::kNumerics>, &RunRequantize<A>};
+  return {{Op::kRequantize, A::kNumerics, Layout::kNeutral, {kI8, kNo, kI8}},
+          &CheckRequantize<A::kNumerics>,
+          &RunRequantize<A>};
 }
 
 }  // namespace
@@ -55,7 +58,8 @@ constexpr Kernel RequantizeRow() {
 constexpr Kernel kQuantizeFloat32ToInt8Fp32Rne = QuantizeRow<Fp32Rne>();
 constexpr Kernel kQuantizeFloat32ToInt8Tflite = QuantizeRow<Tflite>();
 constexpr Kernel kDequantizeInt8ToFloat32 = {{Op::kDequantize, Numerics::kAny, Layout::kNeutral, {kI8, kNo, kF32}},
-                                             &CheckDequantize<Numerics::kAny>, &RunDequantize};
+                                             &CheckDequantize<Numerics::kAny>,
+                                             &RunDequantize};
 constexpr Kernel kRequantizeInt8Fp32Rne = RequantizeRow<Fp32Rne>();
 constexpr Kernel kRequantizeInt8Tflite = RequantizeRow<Tflite>();
 

@@ -45,7 +45,9 @@ void RunMean(const KernelCall& call) {
 
 template <typename A>
 constexpr Kernel Row(DataType type) {
-  return {{Op::kMean, A::kNumerics, Layout::kNeutral, {type, DataType::kNone, type}}, &CheckMean<A::kNumerics>, &RunMean<A>};
+  return {{Op::kMean, A::kNumerics, Layout::kNeutral, {type, DataType::kNone, type}},
+          &CheckMean<A::kNumerics>,
+          &RunMean<A>};
 }
 
 }  // namespace

@@ -39,10 +39,18 @@ void RunFp32Rne(const KernelCall& call) {
 }
 
 // Fixed point of the tflite numerics: Qm is a 32-bit value with m integer bits and 31 - m of fraction.
-constexpr int32_t Mul(int32_t a, int32_t b) { return SaturatingRoundingDoublingHighMul(a, b); }
-constexpr int32_t Wrap(uint32_t v) { return static_cast<int32_t>(v); }
-constexpr int32_t Add(int32_t a, int32_t b) { return Wrap(static_cast<uint32_t>(a) + static_cast<uint32_t>(b)); }
-constexpr int32_t Sub(int32_t a, int32_t b) { return Wrap(static_cast<uint32_t>(a) - static_cast<uint32_t>(b)); }
+constexpr int32_t Mul(int32_t a, int32_t b) {
+  return SaturatingRoundingDoublingHighMul(a, b);
+}
+constexpr int32_t Wrap(uint32_t v) {
+  return static_cast<int32_t>(v);
+}
+constexpr int32_t Add(int32_t a, int32_t b) {
+  return Wrap(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+}
+constexpr int32_t Sub(int32_t a, int32_t b) {
+  return Wrap(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
+}
 constexpr int32_t ShiftLeft(int32_t a, int n) {
   const int64_t v = int64_t{a} * (int64_t{1} << n);
   return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : static_cast<int32_t>(v);
@@ -114,10 +122,13 @@ using enum DataType;
 }  // namespace
 
 constexpr Kernel kSoftmaxInt8Fp32Rne = {{Op::kSoftmax, Numerics::kFp32Rne, Layout::kNeutral, {kInt8, kUint32, kInt8}},
-                                        &CheckSoftmax<Numerics::kFp32Rne>, &RunFp32Rne};
+                                        &CheckSoftmax<Numerics::kFp32Rne>,
+                                        &RunFp32Rne};
 constexpr Kernel kSoftmaxInt8Tflite = {{Op::kSoftmax, Numerics::kTflite, Layout::kNeutral, {kInt8, kNone, kInt8}},
-                                       &CheckSoftmax<Numerics::kTflite>, &RunTflite};
+                                       &CheckSoftmax<Numerics::kTflite>,
+                                       &RunTflite};
 constexpr Kernel kSoftmaxFloat32 = {{Op::kSoftmax, Numerics::kAny, Layout::kNeutral, {kFloat32, kNone, kFloat32}},
-                                    &CheckSoftmax<Numerics::kAny>, &RunFloat};
+                                    &CheckSoftmax<Numerics::kAny>,
+                                    &RunFloat};
 
 }  // namespace takt::reference

@@ -26,7 +26,8 @@ constexpr size_t kAlignment = 64;
 class Buffer {
  public:
   explicit Buffer(size_t size)
-      : data_(static_cast<std::byte*>(std::aligned_alloc(kAlignment, (size / kAlignment + 1) * kAlignment))), size_(size) {
+      : data_(static_cast<std::byte*>(std::aligned_alloc(kAlignment, (size / kAlignment + 1) * kAlignment))),
+        size_(size) {
     if (data_ == nullptr) std::abort();
   }
   std::span<std::byte> span() const { return {data_.get(), size_}; }
@@ -40,8 +41,8 @@ class Buffer {
 };
 
 int Fail(const char* what, takt::Status status) {
-  std::fprintf(stderr, "%s: %s, %s (detail %u)\n", what, takt::StatusCodeName(status.code()), takt::SiteText(status.site()),
-               static_cast<unsigned>(status.detail()));
+  std::fprintf(stderr, "%s: %s, %s (detail %u)\n", what, takt::StatusCodeName(status.code()),
+               takt::SiteText(status.site()), static_cast<unsigned>(status.detail()));
   return 1;
 }
 
@@ -107,7 +108,8 @@ int main(int argc, char** argv) {
     const uint8_t* image = images.data() + n * fashion::kPixels;
     std::span<int8_t> input = net.input(0).as<int8_t>();
     // The input's quantization is scale 1/255, zero point -128.
-    std::transform(image, image + fashion::kPixels, input.begin(), [](uint8_t pixel) { return static_cast<int8_t>(pixel - 128); });
+    std::transform(image, image + fashion::kPixels, input.begin(),
+                   [](uint8_t pixel) { return static_cast<int8_t>(pixel - 128); });
     const auto start = std::chrono::steady_clock::now();
     if (const takt::Status s = net.Invoke(); !s.ok()) return Fail("Invoke", s);
     times_us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
@@ -121,12 +123,16 @@ int main(int argc, char** argv) {
     if (n >= 3) continue;
     Draw(image);
     for (size_t i = 0; i < 3; ++i) {
-      std::printf("%5.1f %%  %s\n", 100.0 * static_cast<double>(output.scale) * (scores[order[i]] - output.zero_point), kNames[order[i]]);
+      std::printf("%5.1f %%  %s\n", 100.0 * static_cast<double>(output.scale) * (scores[order[i]] - output.zero_point),
+                  kNames[order[i]]);
     }
     if (n < labels.size() && labels[n] < 10) std::printf("it is: %s\n", kNames[labels[n]]);
   }
   std::sort(times_us.begin(), times_us.end());
-  std::printf("latency: median %.0f us, worst %.0f us of %zu runs (reference kernels)\n", times_us[count / 2], times_us.back(), count);
-  if (!labels.empty()) std::printf("accuracy: %zu of %zu (%.1f %%)\n", hits, count, 100.0 * static_cast<double>(hits) / static_cast<double>(count));
+  std::printf("latency: median %.0f us, worst %.0f us of %zu runs (reference kernels)\n", times_us[count / 2],
+              times_us.back(), count);
+  if (!labels.empty())
+    std::printf("accuracy: %zu of %zu (%.1f %%)\n", hits, count,
+                100.0 * static_cast<double>(hits) / static_cast<double>(count));
   return 0;
 }

@@ -73,6 +73,28 @@ TEST(InterpreterTest, AMissingKernelNamesStepAndOp) {
   EXPECT_EQ(n.Init(), Status(StatusCode::kNoKernel, Site::kInitKernel, static_cast<uint32_t>(Op::kClamp), 1));
 }
 
+TEST(InterpreterTest, WorkIsBounded) {
+  Net n(CopyChain(3));
+  PlanOptions options;
+  options.limits.work = 3 * 17;  // Of each copy: 16 elements, and 1 for the step.
+  ASSERT_EQ(n.plan.Open(n.file.view(), options), Status());
+  EXPECT_EQ(n.Init(), Status());
+  options.limits.work = 3 * 17 - 1;
+  ASSERT_EQ(n.plan.Open(n.file.view(), options), Status());
+  EXPECT_EQ(n.Init(), Status(StatusCode::kLimitExceeded, Site::kInitWork, 0, 2));
+}
+
+TEST(InterpreterTest, CallsOutOfOrderAreRefused) {
+  const Status order(StatusCode::kInvalidState, Site::kInvokeState);
+  Net n(CopyChain(1));
+  EXPECT_EQ(n.net.Invoke(), order);
+  EXPECT_EQ(n.net.ResetState(), order);
+  EXPECT_EQ(n.net.Step(1), Progress::kFailed);
+  EXPECT_EQ(n.net.status(), order);
+  n.plan = Plan();
+  EXPECT_EQ(n.Init(), order);
+}
+
 TEST(InterpreterTest, StepRunsAsManyStepsAsItsBudget) {
   Net n(CopyChain(3));
   ASSERT_TRUE(n.Init().ok());

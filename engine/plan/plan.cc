@@ -189,20 +189,18 @@ TensorView Plan::tensor(uint32_t i) const {
           constant};
 }
 
-uint32_t Plan::tensor_bytes(uint32_t i) const {
-  const TensorView t = tensor(i);
+uint32_t TensorView::bytes() const {
   uint64_t n = 1;
-  for (int k = 0; k < t.rank; ++k) n *= static_cast<uint32_t>(t.dims[k]);
-  return static_cast<uint32_t>((n * BitWidth(t.type) + 7) / 8);
+  for (int k = 0; k < rank; ++k) n *= static_cast<uint32_t>(dims[k]);
+  return static_cast<uint32_t>((n * BitWidth(type) + 7) / 8);
 }
 
-uint32_t Plan::tensor_extent(uint32_t i) const {
-  const TensorView t = tensor(i);
-  if (t.strides == nullptr) return tensor_bytes(i);
-  uint32_t extent = BitWidth(t.type) / 8;
-  for (int k = 0; k < t.rank; ++k) {
-    if (t.dims[k] == 0) return 0;
-    extent += static_cast<uint32_t>(t.dims[k] - 1) * static_cast<uint32_t>(t.strides[k]);
+uint32_t TensorView::extent() const {
+  if (strides == nullptr) return bytes();
+  uint32_t extent = BitWidth(type) / 8;
+  for (int k = 0; k < rank; ++k) {
+    if (dims[k] == 0) return 0;
+    extent += static_cast<uint32_t>(dims[k] - 1) * static_cast<uint32_t>(strides[k]);
   }
   return extent;
 }

@@ -83,6 +83,9 @@ struct TensorView {
   DataType type;
   uint8_t rank;
   bool constant;
+
+  uint32_t bytes() const;   ///< Of its elements, dense.
+  uint32_t extent() const;  ///< From its first to past its last byte, strides included.
 };
 
 inline constexpr uint16_t kNoTensor = 0xFFFF;
@@ -179,8 +182,8 @@ class Plan {
 
   StepView step(uint32_t i) const;
   TensorView tensor(uint32_t i) const;
-  uint32_t tensor_bytes(uint32_t i) const;   ///< Of its elements, dense.
-  uint32_t tensor_extent(uint32_t i) const;  ///< From its first to past its last byte, strides included.
+  uint32_t tensor_bytes(uint32_t i) const { return tensor(i).bytes(); }
+  uint32_t tensor_extent(uint32_t i) const { return tensor(i).extent(); }
   ArenaView arena(uint32_t i) const;
   ConstantView constant(uint32_t i) const;
   LiveView live(uint32_t arena_tensor) const;

@@ -31,9 +31,9 @@ struct Rules {
   Status Job(uint32_t i) const;
   Status StepTag(uint32_t i) const;
   Status StepArity(uint32_t i) const;
-  Status StepOperands(uint32_t i) const;
-  Status StepInPlace(uint32_t i) const;
-  Status JobStep(uint32_t i) const;
+  Status StepOperands(uint32_t i, const StepView& s) const;
+  Status StepInPlace(const StepView& s) const;
+  Status JobStep(uint32_t i, const StepView& s) const;
   Status Binding(const BindingView& b, uint32_t i, bool output) const;
   Status Names() const;
 

@@ -101,10 +101,10 @@ Status StepInFlight(const StepView& s, JobsInFlight& jobs) {
 }  // namespace
 
 bool Rules::Overlaps(uint32_t a, uint32_t b) const {
+  if (a >= arena_tensors || b >= arena_tensors) return false;
   const TensorView x = plan.tensor(a);
   const TensorView y = plan.tensor(b);
-  if (x.constant || y.constant || x.base != y.base) return false;
-  return x.offset < uint64_t{y.offset} + plan.tensor_extent(b) && y.offset < uint64_t{x.offset} + plan.tensor_extent(a);
+  return x.base == y.base && x.offset < uint64_t{y.offset} + y.extent() && y.offset < uint64_t{x.offset} + x.extent();
 }
 
 uint32_t Rules::WrittenBases(uint16_t job) const {

@@ -93,7 +93,7 @@ Status Rules::TensorBounds(uint32_t i) const {
   const uint64_t room = t.constant ? root.constants()->Get(t.base)->bytes() : plan.arena(t.base).bytes;
   const uint32_t element = (BitWidth(t.type) + 7) / 8;
   const uint32_t alignment = t.constant ? kConstantAlignment : plan.arena(t.base).alignment;
-  if (uint64_t{t.offset} + plan.tensor_extent(i) > room || t.offset % element != 0 || alignment < element) {
+  if (uint64_t{t.offset} + t.extent() > room || t.offset % element != 0 || alignment < element) {
     return Bad(Site::kPlanTensorBounds, i);
   }
   return {};
@@ -154,8 +154,7 @@ Status Rules::StepArity(uint32_t i) const {
   return good ? Status() : Bad(Site::kPlanStepArity, count);
 }
 
-Status Rules::StepOperands(uint32_t i) const {
-  const StepView s = plan.step(i);
+Status Rules::StepOperands(uint32_t i, const StepView& s) const {
   const OpInfo* info = FindOpInfo(s.op);
   const bool may_stride = info != nullptr && (info->traits & kStrided) != 0;
   const auto operands = s.operands();
@@ -170,8 +169,7 @@ Status Rules::StepOperands(uint32_t i) const {
 }
 
 /// What a step writes overlaps nothing else that it touches, except as its op's row allows.
-Status Rules::StepInPlace(uint32_t i) const {
-  const StepView s = plan.step(i);
+Status Rules::StepInPlace(const StepView& s) const {
   const OpInfo* info = FindOpInfo(s.op);
   if (info == nullptr) return {};
   const uint32_t inputs = static_cast<uint32_t>(s.inputs.size());
@@ -215,8 +213,7 @@ Status Rules::Job(uint32_t i) const {
   return {};
 }
 
-Status Rules::JobStep(uint32_t i) const {
-  const StepView s = plan.step(i);
+Status Rules::JobStep(uint32_t i, const StepView& s) const {
   if (s.op != Op::kSubmit && s.op != Op::kWait) return {};
   const uint16_t job = s.job();
   if (job >= plan.job_count() || s.device() != plan.job(job).device) return Bad(Site::kPlanJob, job);
@@ -252,9 +249,10 @@ Status PlanValidator::Run(const Plan& plan, const PlanOptions& options) {
     const uint16_t at = static_cast<uint16_t>(i);
     TAKT_TRY(rules.StepTag(i).AtStep(at));
     TAKT_TRY(rules.StepArity(i).AtStep(at));
-    TAKT_TRY(rules.StepOperands(i).AtStep(at));
-    TAKT_TRY(rules.StepInPlace(i).AtStep(at));
-    TAKT_TRY(rules.JobStep(i).AtStep(at));
+    const StepView s = plan.step(i);
+    TAKT_TRY(rules.StepOperands(i, s).AtStep(at));
+    TAKT_TRY(rules.StepInPlace(s).AtStep(at));
+    TAKT_TRY(rules.JobStep(i, s).AtStep(at));
   }
   TAKT_TRY(rules.Control());
   TAKT_TRY(rules.Flights());

@@ -32,9 +32,10 @@ inline void AddWork(uint64_t& work, uint64_t a, uint64_t b) {
 Status CheckOperands(const KernelCall& call, std::initializer_list<DataType> types, bool strided = false);
 
 bool SameShape(const TensorRef& a, const TensorRef& b);
-/// Ordered; for int8 whole numbers in the type's range; not NaN.
+/// Ordered; for int8 and uint8 whole numbers in the type's range; not NaN.
 bool ClampOk(const schema::Clamp& clamp, DataType type);
 inline bool ZeroPointOk(int32_t zero_point, DataType type) {
+  if (type == DataType::kUint8) return zero_point >= 0 && zero_point <= 255;
   return type == DataType::kInt8 ? zero_point >= -128 && zero_point <= 127 : zero_point == 0;
 }
 /// In [2^-32, 256).

@@ -31,7 +31,8 @@ bool ClampOk(const schema::Clamp& clamp, DataType type) {
   const float lo = clamp.min(), hi = clamp.max();
   if (!(lo <= hi)) return false;
   if (type == DataType::kFloat32) return true;
-  return lo >= -128.0f && hi <= 127.0f && static_cast<float>(static_cast<int32_t>(lo)) == lo &&
+  const float least = type == DataType::kUint8 ? 0.0f : -128.0f;
+  return lo >= least && hi <= least + 255.0f && static_cast<float>(static_cast<int32_t>(lo)) == lo &&
          static_cast<float>(static_cast<int32_t>(hi)) == hi;
 }
 

@@ -24,11 +24,12 @@ Status CheckDequantize(const KernelCall& call, Numerics, uint64_t& work) {
 }
 
 Status CheckRequantize(const KernelCall& call, Numerics numerics, uint64_t& work) {
-  TAKT_TRY(CheckOperands(call, {DataType::kInt8, DataType::kInt8}));
+  const DataType in = call.inputs[0].type == DataType::kUint8 ? DataType::kUint8 : DataType::kInt8;
+  const DataType out = call.outputs[0].type == DataType::kUint8 ? DataType::kUint8 : DataType::kInt8;
+  TAKT_TRY(CheckOperands(call, {in, out}));
   const auto& p = call.params<schema::RequantizeParams>();
   if (!SameShape(call.inputs[0], call.outputs[0])) return BadOperand(1);
-  if (!ClampOk(p.clamp(), DataType::kInt8) || !ZeroPointOk(p.input_zero_point(), DataType::kInt8) ||
-      !ZeroPointOk(p.output_zero_point(), DataType::kInt8) ||
+  if (!ClampOk(p.clamp(), out) || !ZeroPointOk(p.input_zero_point(), in) || !ZeroPointOk(p.output_zero_point(), out) ||
       !OutputStageOk(numerics, p.scale(), p.multiplier(), p.shift()))
     return BadParams();
   AddWork(work, call.outputs[0].size(), 1);

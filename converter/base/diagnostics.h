@@ -3,6 +3,7 @@
 #ifndef TAKT_CONVERTER_BASE_DIAGNOSTICS_H_
 #define TAKT_CONVERTER_BASE_DIAGNOSTICS_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -39,13 +40,14 @@ class Diagnostics {
   void Error(ModelLocation where, std::string message) { Add(Severity::kError, std::move(where), std::move(message)); }
 
   bool ok() const { return errors_ == 0; }
+  size_t error_count() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return all_; }
 
  private:
   void Add(Severity severity, ModelLocation where, std::string message);
 
   std::vector<Diagnostic> all_;
-  int errors_ = 0;
+  size_t errors_ = 0;
 };
 
 }  // namespace takt

@@ -1,6 +1,7 @@
 #include "converter/ir/graph.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace takt::ir {
@@ -13,6 +14,12 @@ int64_t Tensor::element_count() const {
 
 int64_t Tensor::byte_size() const {
   return (element_count() * BitWidth(type) + 7) / 8;
+}
+
+bool operator==(const Tensor& a, const Tensor& b) {
+  const bool same_data = a.data == b.data || (a.data != nullptr && b.data != nullptr && *a.data == *b.data);
+  return same_data && std::tie(a.name, a.type, a.dims, a.quantization, a.view, a.source) ==
+                          std::tie(b.name, b.type, b.dims, b.quantization, b.view, b.source);
 }
 
 int64_t Node::Int(const std::string& key) const {
@@ -68,6 +75,10 @@ std::vector<int> Graph::ConsumersOf(TensorId id) const {
     }
   }
   return consumers;
+}
+
+bool Graph::IsInput(TensorId id) const {
+  return std::find(inputs.begin(), inputs.end(), id) != inputs.end();
 }
 
 bool Graph::IsOutput(TensorId id) const {

@@ -53,6 +53,8 @@ struct Tensor {
   bool is_constant() const { return data != nullptr; }
   int64_t element_count() const;
   int64_t byte_size() const;
+  /// Constants are compared by their bytes.
+  friend bool operator==(const Tensor& a, const Tensor& b);
 };
 
 using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
@@ -71,6 +73,7 @@ struct Node {
   double FloatOr(const std::string& key, double fallback) const;
   std::string StringOr(const std::string& key, const std::string& fallback) const;
   const std::vector<int64_t>& Ints(const std::string& key) const;
+  friend bool operator==(const Node&, const Node&) = default;
 };
 
 struct Graph {
@@ -89,9 +92,11 @@ struct Graph {
   int ProducerOf(TensorId id) const;
   /// Indices of the nodes that read `id`, ascending, each once.
   std::vector<int> ConsumersOf(TensorId id) const;
+  bool IsInput(TensorId id) const;
   bool IsOutput(TensorId id) const;
   /// Makes every reader of `from`, the graph's outputs included, read `to`.
   void ReplaceUses(TensorId from, TensorId to);
+  friend bool operator==(const Graph&, const Graph&) = default;
 };
 
 }  // namespace takt::ir

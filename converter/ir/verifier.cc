@@ -1,9 +1,13 @@
 #include "converter/ir/verifier.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "converter/ir/op_def.h"
+#include "schema/plan_generated.h"
 
 namespace takt::ir {
 namespace {
@@ -21,143 +25,42 @@ constexpr Arity kArities[] = {
 #undef TAKT_GRAPH_OP
 };
 
+const Arity* FindArity(Op op) {
+  for (const Arity& arity : kArities) {
+    if (arity.op == op) return &arity;
+  }
+  return nullptr;
+}
+
+std::string TypeText(DataType type, const std::vector<int32_t>& dims) {
+  return absl::StrCat(schema::EnumNameDataType(static_cast<schema::DataType>(type)), "[", absl::StrJoin(dims, ","),
+                      "]");
+}
+
 class Checker {
  public:
   Checker(const Graph& graph, Diagnostics& diagnostics) : graph_(graph), diagnostics_(diagnostics) {}
 
-  bool Run() {
-    for (const Tensor& tensor : graph_.tensors) CheckTensor(tensor);
-    ready_.resize(graph_.tensors.size());
-    for (size_t i = 0; i < ready_.size(); ++i) ready_[i] = graph_.tensors[i].is_constant();
-    for (TensorId id : graph_.inputs) {
-      if (!InRange(id)) {
-        Error("graph input " + std::to_string(id) + " is out of range");
-      } else {
-        if (graph_.tensor(id).is_constant()) Error("is a graph input and a constant", id);
-        ready_[static_cast<size_t>(id)] = true;
-      }
-    }
-    for (node_ = 0; node_ < static_cast<int>(graph_.nodes.size()); ++node_)
-      CheckNode(graph_.nodes[static_cast<size_t>(node_)]);
-    node_ = -1;
-    for (TensorId id : graph_.outputs) {
-      if (!InRange(id)) {
-        Error("graph output " + std::to_string(id) + " is out of range");
-      } else if (!IsReady(id)) {
-        Error("is a graph output that nothing writes", id);
-      }
-    }
-    return ok_;
-  }
+  bool CheckGraph();
+  bool CheckNode(int index);
 
  private:
   bool InRange(TensorId id) const { return id >= 0 && static_cast<size_t>(id) < graph_.tensors.size(); }
-
   /// Written, or a view of memory that is.
   bool IsReady(TensorId id) const {
     const auto& view = graph_.tensor(id).view;
     return ready_[static_cast<size_t>(id)] || (view && InRange(view->base) && ready_[static_cast<size_t>(view->base)]);
   }
+  /// Always false.
+  bool Error(std::string message, TensorId id = kNoTensor);
 
-  void Error(std::string message, TensorId id = kNoTensor) {
-    ok_ = false;
-    std::string name = node_ < 0 ? "" : graph_.nodes[static_cast<size_t>(node_)].name;
-    diagnostics_.Error({graph_.name, node_, std::move(name), InRange(id) ? graph_.tensor(id).name : ""},
-                       std::move(message));
-  }
-
-  void CheckTensor(const Tensor& t) {
-    const TensorId id = static_cast<TensorId>(&t - graph_.tensors.data());
-    for (int32_t dim : t.dims) {
-      if (dim <= 0) Error("has dimension " + std::to_string(dim) + "; dimensions are positive", id);
-    }
-    if (t.is_constant() && static_cast<int64_t>(t.data->size()) != t.byte_size()) {
-      Error("has " + std::to_string(t.data->size()) + " bytes; its shape needs " + std::to_string(t.byte_size()), id);
-    }
-    if (t.view && (!InRange(t.view->base) || t.view->base == id || t.view->offset_bytes < 0))
-      Error("is a view of nothing", id);
-    if (!t.quantization) return;
-    const Quantization& q = *t.quantization;
-    if (q.scales.empty() || q.scales.size() != q.zero_points.size())
-      Error("has scales and zero points of different number", id);
-    for (float scale : q.scales) {
-      if (!std::isfinite(scale) || scale <= 0) Error("has a scale that is not finite and positive", id);
-    }
-    if (q.per_channel() && (q.axis < 0 || static_cast<size_t>(q.axis) >= t.dims.size() ||
-                            static_cast<size_t>(t.dims[static_cast<size_t>(q.axis)]) != q.scales.size())) {
-      Error("has scales that do not match axis " + std::to_string(q.axis), id);
-    }
-  }
-
-  bool CheckOperands(const Node& node) {
-    bool ok = true;
-    for (TensorId id : node.inputs) {
-      if (id == kNoTensor) continue;
-      const bool in_range = InRange(id);
-      if (!in_range || !IsReady(id)) {
-        Error("reads tensor " + std::to_string(id) + (in_range ? " before it is written" : ", out of range"), id);
-        ok = false;
-      }
-    }
-    for (TensorId id : node.outputs) {
-      const bool in_range = InRange(id);
-      if (!in_range || ready_[static_cast<size_t>(id)]) {
-        Error("writes tensor " + std::to_string(id) + (in_range ? ", which has a value already" : ", out of range"),
-              id);
-        ok = false;
-      } else {
-        ready_[static_cast<size_t>(id)] = true;
-        const auto& view = graph_.tensor(id).view;
-        if (view && InRange(view->base)) ready_[static_cast<size_t>(view->base)] = true;
-      }
-    }
-    return ok;
-  }
-
-  bool CheckAttributes(const Node& node, const OpDef& def) {
-    const bool before = ok_;
-    ok_ = true;
-    for (const AttributeRule& rule : def.attributes) {
-      auto it = node.attributes.find(rule.name);
-      if (it == node.attributes.end()) {
-        if (rule.required) Error(std::string("lacks attribute ") + rule.name);
-      } else if (it->second.index() != static_cast<size_t>(rule.kind)) {
-        Error(std::string("has attribute ") + rule.name + " of another kind");
-      }
-    }
-    for (const auto& [key, value] : node.attributes) {
-      bool known = false;
-      for (const AttributeRule& rule : def.attributes) known |= key == rule.name;
-      if (!known) Error("has unknown attribute " + key);
-    }
-    const bool good = ok_;
-    ok_ = before && good;
-    return good;
-  }
-
-  void CheckNode(const Node& node) {
-    const Arity* arity = nullptr;
-    for (const Arity& a : kArities) {
-      if (a.op == node.op) arity = &a;
-    }
-    if (arity == nullptr) return Error("has an op that is not in the table");
-    const bool operands = CheckOperands(node);
-    if (node.inputs.size() < arity->min_inputs || node.inputs.size() > arity->max_inputs ||
-        node.outputs.size() != arity->outputs) {
-      return Error("has " + std::to_string(node.inputs.size()) + " inputs and " + std::to_string(node.outputs.size()) +
-                   " outputs, against the op table");
-    }
-    const OpDef& def = FindOpDef(node.op);
-    if (!CheckAttributes(node, def) || !operands || def.infer == nullptr) return;
-    std::vector<TensorType> types;
-    const std::string reason = def.infer(graph_, node, types);
-    if (!reason.empty()) return Error(reason);
-    if (types.size() != node.outputs.size()) return Error("has a shape rule that gives another number of outputs");
-    for (size_t i = 0; i < types.size(); ++i) {
-      const Tensor& t = graph_.tensor(node.outputs[i]);
-      if (types[i] != TensorType{t.type, t.dims}) Error("has another type or shape than the op gives", node.outputs[i]);
-    }
-  }
+  void CheckTensor(TensorId id);
+  void CheckView(TensorId id);
+  void CheckQuantization(TensorId id);
+  bool CheckOrder(int index);
+  bool CheckArity(const Node& node);
+  bool CheckAttributes(const Node& node);
+  bool CheckTypes(const Node& node);
 
   const Graph& graph_;
   Diagnostics& diagnostics_;
@@ -166,10 +69,194 @@ class Checker {
   bool ok_ = true;
 };
 
+bool Checker::Error(std::string message, TensorId id) {
+  ok_ = false;
+  ModelLocation where{graph_.name, -1, "", InRange(id) ? graph_.tensor(id).name : ""};
+  if (node_ >= 0) {
+    const Node& node = graph_.nodes[static_cast<size_t>(node_)];
+    if (!node.sources.empty()) where.node = node.sources[0];
+    where.node_name = node.name;
+  }
+  diagnostics_.Error(std::move(where), std::move(message));
+  return false;
+}
+
+void Checker::CheckTensor(TensorId id) {
+  const Tensor& t = graph_.tensor(id);
+  for (int32_t dim : t.dims) {
+    if (dim <= 0) Error(absl::StrCat("has dimension ", dim, "; dimensions are positive"), id);
+  }
+  if (t.is_constant() && static_cast<int64_t>(t.data->size()) != t.byte_size()) {
+    Error(absl::StrCat("has ", t.data->size(), " bytes of data; its shape needs ", t.byte_size()), id);
+  }
+  if (t.view) CheckView(id);
+  if (t.quantization) CheckQuantization(id);
+}
+
+void Checker::CheckView(TensorId id) {
+  const Tensor& t = graph_.tensor(id);
+  const View& view = *t.view;
+  if (!InRange(view.base) || view.base == id) {
+    Error("is a view of itself or of nothing", id);
+    return;
+  }
+  if (graph_.tensor(view.base).view) Error("is a view of a view; views name the tensor that owns the memory", id);
+  int64_t extent = t.byte_size();
+  if (!view.strides.empty()) {
+    if (view.strides.size() != t.dims.size()) {
+      Error(absl::StrCat("is a view with ", view.strides.size(), " strides for rank ", t.dims.size()), id);
+      return;
+    }
+    extent = BitWidth(t.type) / 8;
+    for (size_t i = 0; i < t.dims.size(); ++i) extent += (t.dims[i] - 1) * view.strides[i];
+  }
+  const int64_t room = graph_.tensor(view.base).byte_size();
+  if (view.offset_bytes < 0 || extent < 0 || view.offset_bytes + extent > room) {
+    Error(absl::StrCat("is a view of bytes ", view.offset_bytes, " to ", view.offset_bytes + extent, " of a tensor of ",
+                       room),
+          id);
+  }
+}
+
+void Checker::CheckQuantization(TensorId id) {
+  const Tensor& t = graph_.tensor(id);
+  const Quantization& q = *t.quantization;
+  if (q.scales.empty() || q.scales.size() != q.zero_points.size()) {
+    Error(
+        absl::StrCat("has ", q.scales.size(), " scales and ", q.zero_points.size(), " zero points; they come in pairs"),
+        id);
+  }
+  for (float scale : q.scales) {
+    if (!std::isfinite(scale) || scale <= 0)
+      Error(absl::StrCat("has scale ", scale, "; scales are finite and positive"), id);
+  }
+  if (q.per_channel() && (q.axis < 0 || static_cast<size_t>(q.axis) >= t.dims.size() ||
+                          static_cast<size_t>(t.dims[static_cast<size_t>(q.axis)]) != q.scales.size())) {
+    Error(absl::StrCat("has ", q.scales.size(), " scales, which dimension ", q.axis, " does not have"), id);
+  }
+}
+
+/// Everything read is there, everything written has one origin.
+bool Checker::CheckOrder(int index) {
+  const Node& node = graph_.nodes[static_cast<size_t>(index)];
+  bool ok = true;
+  for (TensorId id : node.inputs) {
+    if (id == kNoTensor) continue;
+    if (!InRange(id)) {
+      ok = Error(absl::StrCat("reads tensor ", id, ", which does not exist"));
+    } else if (!IsReady(id)) {
+      ok = Error("is read before it is written", id);
+    }
+  }
+  for (TensorId id : node.outputs) {
+    if (!InRange(id)) {
+      ok = Error(absl::StrCat("writes tensor ", id, ", which does not exist"));
+      continue;
+    }
+    if (ready_[static_cast<size_t>(id)]) ok = Error("is written, but has a value already", id);
+    ready_[static_cast<size_t>(id)] = true;
+    const auto& view = graph_.tensor(id).view;
+    if (view && InRange(view->base)) ready_[static_cast<size_t>(view->base)] = true;
+  }
+  return ok;
+}
+
+bool Checker::CheckArity(const Node& node) {
+  const Arity* arity = FindArity(node.op);
+  if (arity == nullptr) return Error("has an op that is not in the op table");
+  if (node.inputs.size() < arity->min_inputs || node.inputs.size() > arity->max_inputs ||
+      node.outputs.size() != arity->outputs) {
+    return Error(absl::StrCat("has ", node.inputs.size(), " inputs and ", node.outputs.size(), " outputs; ",
+                              OpName(node.op), " takes ", arity->min_inputs, " to ", arity->max_inputs, " and ",
+                              arity->outputs));
+  }
+  for (size_t i = 0; i < arity->min_inputs; ++i) {
+    if (node.inputs[i] == kNoTensor)
+      return Error(absl::StrCat("lacks input ", i, ", which ", OpName(node.op), " needs"));
+  }
+  return true;
+}
+
+bool Checker::CheckAttributes(const Node& node) {
+  const OpDef& def = FindOpDef(node.op);
+  bool ok = true;
+  for (const AttributeRule& rule : def.attributes) {
+    const auto it = node.attributes.find(rule.name);
+    if (it == node.attributes.end()) {
+      if (rule.required) ok = Error(absl::StrCat("lacks attribute ", rule.name));
+    } else if (it->second.index() != static_cast<size_t>(rule.kind)) {
+      ok = Error(absl::StrCat("has attribute ", rule.name, " of another kind than ", OpName(node.op), " wants"));
+    }
+  }
+  for (const auto& [key, value] : node.attributes) {
+    bool known = false;
+    for (const AttributeRule& rule : def.attributes) known |= key == rule.name;
+    if (!known) ok = Error(absl::StrCat("has attribute ", key, ", which ", OpName(node.op), " does not know"));
+  }
+  return ok;
+}
+
+bool Checker::CheckTypes(const Node& node) {
+  std::vector<TensorType> types;
+  const std::string reason = FindOpDef(node.op).infer(graph_, node, types);
+  if (!reason.empty()) return Error(reason);
+  if (types.size() != node.outputs.size()) return Error("has a shape rule that gives another number of outputs");
+  bool ok = true;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const Tensor& t = graph_.tensor(node.outputs[i]);
+    if (types[i] == TensorType{t.type, t.dims}) continue;
+    ok = Error(absl::StrCat("is ", TypeText(t.type, t.dims), "; ", OpName(node.op), " gives ",
+                            TypeText(types[i].type, types[i].dims)),
+               node.outputs[i]);
+  }
+  return ok;
+}
+
+bool Checker::CheckNode(int index) {
+  node_ = index;
+  const Node& node = graph_.nodes[static_cast<size_t>(index)];
+  return CheckArity(node) && CheckAttributes(node) && CheckTypes(node);
+}
+
+bool Checker::CheckGraph() {
+  const auto count = static_cast<TensorId>(graph_.tensors.size());
+  for (TensorId id = 0; id < count; ++id) CheckTensor(id);
+  for (const Tensor& tensor : graph_.tensors) ready_.push_back(tensor.is_constant());
+  for (TensorId id : graph_.inputs) {
+    if (!InRange(id)) {
+      Error(absl::StrCat("has input ", id, ", which does not exist"));
+    } else if (ready_[static_cast<size_t>(id)]) {
+      Error("is a graph input twice, or also a constant", id);
+    } else {
+      ready_[static_cast<size_t>(id)] = true;
+    }
+  }
+  for (int i = 0; i < static_cast<int>(graph_.nodes.size()); ++i) {
+    node_ = i;
+    if (CheckOrder(i)) CheckNode(i);
+  }
+  node_ = -1;
+  for (TensorId id : graph_.outputs) {
+    if (!InRange(id)) {
+      Error(absl::StrCat("has output ", id, ", which does not exist"));
+    } else if (!IsReady(id)) {
+      Error("is a graph output, but nothing writes it", id);
+    } else if (graph_.tensor(id).is_constant() || graph_.IsInput(id) ||
+               std::count(graph_.outputs.begin(), graph_.outputs.end(), id) > 1) {
+      Error("is a graph output twice, or also a graph input or a constant; an output is memory of its own", id);
+    }
+  }
+  return ok_;
+}
+
 }  // namespace
 
 bool Verify(const Graph& graph, Diagnostics& diagnostics) {
-  return Checker(graph, diagnostics).Run();
+  return Checker(graph, diagnostics).CheckGraph();
+}
+
+bool VerifyNode(const Graph& graph, int node, Diagnostics& diagnostics) {
+  return Checker(graph, diagnostics).CheckNode(node);
 }
 
 }  // namespace takt::ir

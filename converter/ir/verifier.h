@@ -1,4 +1,4 @@
-// Checks that a graph is well formed; passes must leave it so.
+// Checks that a graph is well formed; importers must make it so, passes must leave it so.
 #ifndef TAKT_CONVERTER_IR_VERIFIER_H_
 #define TAKT_CONVERTER_IR_VERIFIER_H_
 
@@ -7,8 +7,12 @@
 
 namespace takt::ir {
 
-/// Reports each broken rule: ids, order, single producer, arity, attributes, types, constants' bytes, quantization.
+/// Reports each broken rule, at the source node that it concerns: ids, order, one origin for each tensor, arity,
+/// attributes, the ops' shape rules, constants' bytes, quantization, views within their bases.
 bool Verify(const Graph& graph, Diagnostics& diagnostics);
+
+/// The rules of one node alone: arity, attributes, types and shapes. Its operands' ids must be in range.
+bool VerifyNode(const Graph& graph, int node, Diagnostics& diagnostics);
 
 }  // namespace takt::ir
 

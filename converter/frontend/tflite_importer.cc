@@ -1,74 +1,97 @@
 #include "converter/frontend/tflite_importer.h"
 
 #include <algorithm>
-#include <cmath>
+#include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "converter/frontend/graph_io.h"
+#include "converter/frontend/operator_order.h"
 #include "converter/frontend/tflite_node.h"
+#include "converter/frontend/tflite_tensors.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/verifier.h"
 
 namespace takt::frontend {
 namespace {
 
-constexpr int64_t kMaxTensorBytes = int64_t{1} << 31;
 constexpr uint32_t kMaxTables = 1000000;
 constexpr uint32_t kMaxDepth = 64;
-constexpr uint32_t kMaxRank = 6;
+constexpr uint32_t kSchemaVersion = 3;
 
-DataType TypeOf(tflite::TensorType type) {
-  switch (type) {
-    case tflite::TensorType::FLOAT32:
-      return DataType::kFloat32;
-    case tflite::TensorType::INT8:
-      return DataType::kInt8;
-    case tflite::TensorType::INT16:
-      return DataType::kInt16;
-    case tflite::TensorType::INT32:
-      return DataType::kInt32;
-    case tflite::TensorType::INT64:
-      return DataType::kInt64;
-    case tflite::TensorType::BOOL:
-      return DataType::kBool;
-    case tflite::TensorType::INT4:
-      return DataType::kInt4;
-    default:
-      return DataType::kNone;
+std::vector<int32_t> Ids(const flatbuffers::Vector<int32_t>* ids) {
+  return ids == nullptr ? std::vector<int32_t>() : std::vector<int32_t>(ids->begin(), ids->end());
+}
+
+std::string SupportedOperators() {
+  std::set<std::string> names;
+  for (const ir::OpDef* def : ir::AllOpDefs()) {
+    for (const ir::TfliteImport& import : def->tflite) names.insert(import.name);
   }
+  return absl::StrJoin(names, ", ");
+}
+
+const ir::TfliteImport* FindImport(int builtin) {
+  for (const ir::OpDef* def : ir::AllOpDefs()) {
+    for (const ir::TfliteImport& import : def->tflite) {
+      if (import.builtin == builtin) return &import;
+    }
+  }
+  return nullptr;
 }
 
 class Importer {
  public:
-  Importer(std::span<const uint8_t> bytes, const std::string& name, Diagnostics& diagnostics)
-      : bytes_(bytes), diagnostics_(diagnostics) {
+  Importer(std::span<const uint8_t> bytes, const std::string& name, const ImportOptions& options,
+           Diagnostics& diagnostics)
+      : bytes_(bytes), options_(options), diagnostics_(diagnostics) {
     graph_.name = name;
   }
 
   std::optional<ir::Graph> Run();
 
  private:
+  /// An operator with its code resolved.
+  struct Operator {
+    const tflite::Operator* source = nullptr;
+    const ir::TfliteImport* import = nullptr;
+    int version = 0;
+    std::string name;
+    OperandIds ids;
+  };
+
   bool OpenFile();
-  void ReadTensor(const tflite::Tensor* source, int index);
-  bool ReadDims(const tflite::Tensor& source, ir::Tensor& tensor);
-  void ReadQuantization(const tflite::Tensor& source, ir::Tensor& tensor);
-  void ReadData(const tflite::Tensor& source, ir::Tensor& tensor);
-  bool ReadIds(const flatbuffers::Vector<int32_t>* ids, const char* what, std::vector<ir::TensorId>& out);
-  bool CheckOperands(const tflite::Operator& op, int index, const char* name);
-  void ReadOperator(const tflite::Operator* op, int index);
-  void CheckOrder();
-  void Error(std::string message, const std::string& tensor = "", int node = -1, const char* node_name = "") {
+  bool ReadOperatorCode(Operator& op, int index);
+  void ReadOperators();
+  void ReadTensors();
+  void ReadGraphIds(const flatbuffers::Vector<int32_t>* ids, const char* what, std::vector<ir::TensorId>& out);
+  bool CheckIds(const Operator& op, int index);
+  void CheckGiven();
+  std::vector<int> Order();
+  void Import(int index);
+  bool ForwardConstant(const Operator& op);
+  bool IsHybrid(const Operator& op) const;
+  ir::TensorId FloatWeights(const Operator& op, int index);
+  void Reshape(size_t first_node);
+  bool IsTensor(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < subgraph_->tensors()->size(); }
+  void Error(std::string message, const std::string& tensor = "", int node = -1, const std::string& node_name = "") {
     diagnostics_.Error({graph_.name, node, node_name, tensor}, std::move(message));
   }
 
   std::span<const uint8_t> bytes_;
+  const ImportOptions& options_;
   Diagnostics& diagnostics_;
   const tflite::Model* model_ = nullptr;
   const tflite::SubGraph* subgraph_ = nullptr;
-  std::vector<bool> written_;
+  std::vector<Operator> operators_;
+  std::vector<bool> good_;  ///< Tensors that were read without an error.
+  std::set<ir::TensorId> uint8_tensors_;
   ir::Graph graph_;
 };
 
 bool Importer::OpenFile() {
-  if (bytes_.size() < 16 || bytes_.size() > FLATBUFFERS_MAX_BUFFER_SIZE - 1 ||
+  if (bytes_.size() < 16 || bytes_.size() >= FLATBUFFERS_MAX_BUFFER_SIZE ||
       !tflite::ModelBufferHasIdentifier(bytes_.data())) {
     Error("is not a TFLite file: identifier TFL3 is missing at byte 4");
     return false;
@@ -79,240 +102,252 @@ bool Importer::OpenFile() {
     return false;
   }
   model_ = tflite::GetModel(bytes_.data());
-  if (model_->version() != 3) Error("has schema version " + std::to_string(model_->version()) + "; allowed is 3");
-  if (model_->subgraphs() == nullptr || model_->subgraphs()->size() == 0) {
-    Error("has no subgraph");
+  if (model_->version() != kSchemaVersion)
+    Error(absl::StrCat("has schema version ", model_->version(), "; allowed is 3"));
+  const uint32_t subgraphs = model_->subgraphs() == nullptr ? 0 : model_->subgraphs()->size();
+  if (subgraphs != 1) {
+    Error(absl::StrCat("has ", subgraphs,
+                       " subgraphs; allowed is one, as operators that call others (IF, WHILE, CALL_ONCE) are "
+                       "not supported yet (export the inference function alone)"));
     return false;
   }
-  if (model_->subgraphs()->size() > 1) Error("has several subgraphs; control flow is not supported yet");
   subgraph_ = model_->subgraphs()->Get(0);
-  if (subgraph_->tensors() == nullptr || subgraph_->operators() == nullptr) {
-    Error("has no tensors or no operators");
-    return false;
-  }
+  if (subgraph_->tensors() == nullptr) Error("has no tensors");
   return diagnostics_.ok();
 }
 
-bool Importer::ReadDims(const tflite::Tensor& source, ir::Tensor& tensor) {
-  if (source.shape_signature() != nullptr) {
-    for (int32_t dim : *source.shape_signature()) {
-      if (dim < 0) {
-        diagnostics_.Note({graph_.name, -1, "", tensor.name}, "has a dynamic dimension; its recorded shape is used");
-        break;
-      }
-    }
-  }
-  if (source.shape() == nullptr) return true;
-  if (source.shape()->size() > kMaxRank) {
-    Error("has rank " + std::to_string(source.shape()->size()) + "; allowed are up to 6", tensor.name);
-    return false;
-  }
-  int64_t count = 1;
-  for (int32_t dim : *source.shape()) {
-    if (dim <= 0 || count > kMaxTensorBytes / dim) {
-      Error("has dimension " + std::to_string(dim) +
-                "; dimensions must be positive and a tensor at most 2 GiB (export with "
-                "a fixed shape)",
-            tensor.name);
-      return false;
-    }
-    count *= dim;
-    tensor.dims.push_back(dim);
-  }
-  if (count * BitWidth(tensor.type) / 8 > kMaxTensorBytes) {
-    Error("is larger than 2 GiB", tensor.name);
-    return false;
-  }
-  return true;
-}
-
-void Importer::ReadQuantization(const tflite::Tensor& source, ir::Tensor& tensor) {
-  const tflite::QuantizationParameters* q = source.quantization();
-  if (q == nullptr || q->scale() == nullptr || q->scale()->size() == 0) return;
-  const size_t count = q->scale()->size();
-  const size_t zero_points = q->zero_point() == nullptr ? 0 : q->zero_point()->size();
-  if (zero_points != count && zero_points > 1) {
-    return Error("has " + std::to_string(count) + " scales and " + std::to_string(zero_points) + " zero points",
-                 tensor.name);
-  }
-  ir::Quantization out;
-  for (float scale : *q->scale()) {
-    if (!std::isfinite(scale) || scale <= 0) return Error("has a scale that is not finite and positive", tensor.name);
-    out.scales.push_back(scale);
-  }
-  for (size_t i = 0; i < count; ++i) {
-    const int64_t z = zero_points == 0 ? 0 : q->zero_point()->Get(zero_points == 1 ? 0 : static_cast<uint32_t>(i));
-    if (z < INT32_MIN || z > INT32_MAX)
-      return Error("has zero point " + std::to_string(z) + ", out of range", tensor.name);
-    out.zero_points.push_back(static_cast<int32_t>(z));
-  }
-  if (count > 1) {
-    // Old converters wrote the weights' axis into biases: a vector has one axis only.
-    out.axis = tensor.dims.size() == 1 ? 0 : q->quantized_dimension();
-    if (out.axis < 0 || static_cast<size_t>(out.axis) >= tensor.dims.size() ||
-        static_cast<size_t>(tensor.dims[static_cast<size_t>(out.axis)]) != count) {
-      return Error("has " + std::to_string(count) + " scales along axis " + std::to_string(out.axis) +
-                       ", which has another size or does not exist",
-                   tensor.name);
-    }
-  }
-  tensor.quantization = std::move(out);
-}
-
-void Importer::ReadData(const tflite::Tensor& source, ir::Tensor& tensor) {
-  const auto* buffers = model_->buffers();
-  if (buffers == nullptr || source.buffer() >= buffers->size()) {
-    if (source.buffer() != 0)
-      Error("names buffer " + std::to_string(source.buffer()) + ", which is missing", tensor.name);
-    return;
-  }
-  const tflite::Buffer* buffer = buffers->Get(source.buffer());
-  if (buffer->offset() > 1 || buffer->size() > 1)
-    return Error("has data behind the FlatBuffer; not supported yet", tensor.name);
-  if (buffer->data() == nullptr || buffer->data()->size() == 0) return;
-  if (source.is_variable()) return Error("is a variable with data; state is not supported yet", tensor.name);
-  if (static_cast<int64_t>(buffer->data()->size()) != tensor.byte_size()) {
-    return Error("has " + std::to_string(buffer->data()->size()) + " bytes of data; its shape needs " +
-                     std::to_string(tensor.byte_size()),
-                 tensor.name);
-  }
-  tensor.data = std::make_shared<const ir::Bytes>(buffer->data()->begin(), buffer->data()->end());
-}
-
-void Importer::ReadTensor(const tflite::Tensor* source, int index) {
-  ir::Tensor tensor;
-  tensor.source = index;
-  tensor.name =
-      source->name() != nullptr && source->name()->size() > 0 ? source->name()->str() : "t" + std::to_string(index);
-  tensor.type = TypeOf(source->type());
-  if (tensor.type == DataType::kNone) {
-    const char* type = tflite::EnumNameTensorType(source->type());
-    Error(std::string("has type ") +
-              (*type == 0 ? std::to_string(static_cast<int>(source->type())) : std::string(type)) +
-              "; supported are float32, int8, int16, int32, int64, bool and int4 (quantize the model to int8)",
-          tensor.name);
-  } else if (source->sparsity() != nullptr) {
-    Error("is sparse; export the model dense", tensor.name);
-  } else if (ReadDims(*source, tensor)) {
-    ReadQuantization(*source, tensor);
-    ReadData(*source, tensor);
-  }
-  graph_.AddTensor(std::move(tensor));
-}
-
-bool Importer::ReadIds(const flatbuffers::Vector<int32_t>* ids, const char* what, std::vector<ir::TensorId>& out) {
-  if (ids == nullptr || ids->size() == 0) {
-    Error(std::string("has no ") + what);
-    return false;
-  }
-  for (int32_t id : *ids) {
-    if (id < 0 || static_cast<size_t>(id) >= graph_.tensors.size()) {
-      Error(std::string(what) + " name tensor " + std::to_string(id) + ", out of range");
-      return false;
-    }
-    out.push_back(id);
-  }
-  return true;
-}
-
-bool Importer::CheckOperands(const tflite::Operator& op, int index, const char* name) {
-  const int32_t count = static_cast<int32_t>(subgraph_->tensors()->size());
-  if (op.inputs() != nullptr) {
-    for (int32_t id : *op.inputs()) {
-      if (id < -1 || id >= count)
-        return Error("reads tensor " + std::to_string(id) + ", out of range", "", index, name), false;
-    }
-  }
-  if (op.outputs() == nullptr || op.outputs()->size() == 0) return Error("has no outputs", "", index, name), false;
-  for (int32_t id : *op.outputs()) {
-    if (id < 0 || id >= count)
-      return Error("writes tensor " + std::to_string(id) + ", out of range", "", index, name), false;
-    const ir::Tensor& tensor = graph_.tensor(id);
-    if (written_[static_cast<size_t>(id)] || tensor.is_constant()) {
-      return Error("writes a tensor that is a constant, a graph input or written already", tensor.name, index, name),
-             false;
-    }
-    written_[static_cast<size_t>(id)] = true;
-  }
-  return true;
-}
-
-std::string SupportedOperators() {
-  std::vector<std::string> names;
-  for (const ir::OpDef* def : ir::AllOpDefs()) {
-    for (const ir::TfliteImport& import : def->tflite) names.push_back(import.name);
-  }
-  std::sort(names.begin(), names.end());
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-void Importer::ReadOperator(const tflite::Operator* op, int index) {
+bool Importer::ReadOperatorCode(Operator& op, int index) {
   const auto* codes = model_->operator_codes();
-  if (codes == nullptr || op->opcode_index() >= codes->size())
-    return Error("names an operator code that is missing", "", index);
-  const tflite::OperatorCode* code = codes->Get(op->opcode_index());
-  const int builtin = std::max<int>(code->deprecated_builtin_code(), static_cast<int>(code->builtin_code()));
-  for (const ir::OpDef* def : ir::AllOpDefs()) {
-    for (const ir::TfliteImport& import : def->tflite) {
-      if (import.builtin != builtin) continue;
-      if (!CheckOperands(*op, index, import.name)) return;
-      TfliteNode node(*op, import.name, code->version(), index, graph_, diagnostics_);
-      return import.import(node);
-    }
+  if (codes == nullptr || op.source->opcode_index() >= codes->size()) {
+    Error("names an operator code that is missing; the file is damaged", "", index);
+    return false;
   }
-  std::string name = tflite::EnumNameBuiltinOperator(static_cast<tflite::BuiltinOperator>(builtin));
-  if (name.empty()) name = std::to_string(builtin);
-  if (name == "CUSTOM" && code->custom_code() != nullptr) name += " " + code->custom_code()->str();
-  Error("is not supported yet; supported are " + SupportedOperators(), "", index, name.c_str());
+  const tflite::OperatorCode& code = *codes->Get(op.source->opcode_index());
+  const int builtin = std::max<int>(code.deprecated_builtin_code(), static_cast<int>(code.builtin_code()));
+  op.version = code.version();
+  op.import = FindImport(builtin);
+  op.name = op.import != nullptr ? op.import->name
+                                 : tflite::EnumNameBuiltinOperator(static_cast<tflite::BuiltinOperator>(builtin));
+  if (op.name.empty()) op.name = absl::StrCat("operator ", builtin);
+  if (op.name == "CUSTOM" && code.custom_code() != nullptr) absl::StrAppend(&op.name, " ", code.custom_code()->str());
+  if (op.import == nullptr) {
+    Error(absl::StrCat("is not supported yet; supported are ", SupportedOperators()), "", index, op.name);
+  }
+  return op.import != nullptr;
 }
 
-void Importer::CheckOrder() {
-  std::vector<bool> ready(graph_.tensors.size());
-  for (size_t i = 0; i < ready.size(); ++i) ready[i] = graph_.tensors[i].is_constant();
-  for (ir::TensorId id : graph_.inputs) ready[static_cast<size_t>(id)] = true;
-  for (const ir::Node& node : graph_.nodes) {
-    for (ir::TensorId id : node.inputs) {
-      if (id == ir::kNoTensor || ready[static_cast<size_t>(id)]) continue;
-      Error("is read before anything writes it; operators must be in an order that runs", graph_.tensor(id).name,
-            node.sources.empty() ? -1 : node.sources[0], node.name.c_str());
+void Importer::ReadOperators() {
+  if (subgraph_->operators() == nullptr) return;
+  for (const tflite::Operator* source : *subgraph_->operators()) {
+    Operator op{.source = source,
+                .import = nullptr,
+                .version = 0,
+                .name = "",
+                .ids = {Ids(source->inputs()), Ids(source->outputs())}};
+    const int index = static_cast<int>(operators_.size());
+    if (ReadOperatorCode(op, index) && !CheckIds(op, index)) op.import = nullptr;
+    operators_.push_back(std::move(op));
+  }
+}
+
+bool Importer::CheckIds(const Operator& op, int index) {
+  bool ok = true;
+  for (int32_t id : op.ids.inputs) {
+    if (id == ir::kNoTensor || IsTensor(id)) continue;
+    Error(absl::StrCat("reads tensor ", id, ", which does not exist; the file is damaged"), "", index, op.name);
+    ok = false;
+  }
+  for (int32_t id : op.ids.outputs) {
+    if (IsTensor(id)) continue;
+    Error(absl::StrCat("writes tensor ", id, ", which does not exist; the file is damaged"), "", index, op.name);
+    ok = false;
+  }
+  if (op.ids.outputs.empty()) Error("has no outputs; the file is damaged", "", index, op.name);
+  return ok && !op.ids.outputs.empty();
+}
+
+void Importer::ReadGraphIds(const flatbuffers::Vector<int32_t>* ids, const char* what, std::vector<ir::TensorId>& out) {
+  for (int32_t id : Ids(ids)) {
+    if (!IsTensor(id)) {
+      Error(absl::StrCat("has ", what, " ", id, ", a tensor that does not exist; the file is damaged"));
+    } else {
+      out.push_back(id);
     }
-    for (ir::TensorId id : node.outputs) ready[static_cast<size_t>(id)] = true;
   }
-  for (ir::TensorId id : graph_.outputs) {
-    if (!ready[static_cast<size_t>(id)]) Error("is an output that nothing writes", graph_.tensor(id).name);
+  if (out.empty()) Error(absl::StrCat("has no ", what, "s; a graph has at least one"));
+}
+
+/// Tensors that nothing uses stay empty.
+void Importer::ReadTensors() {
+  std::vector<std::optional<ModelLocation>> users(subgraph_->tensors()->size());
+  const auto use = [&](int32_t id, int node, const std::string& name) {
+    if (IsTensor(id) && !users[static_cast<size_t>(id)]) users[static_cast<size_t>(id)] = {graph_.name, node, name, ""};
+  };
+  for (size_t i = 0; i < operators_.size(); ++i) {
+    for (int32_t id : operators_[i].ids.inputs) use(id, static_cast<int>(i), operators_[i].name);
+    for (int32_t id : operators_[i].ids.outputs) use(id, static_cast<int>(i), operators_[i].name);
   }
+  for (int32_t id : graph_.inputs) use(id, -1, "");
+  for (int32_t id : graph_.outputs) use(id, -1, "");
+  TfliteTensorReader reader(bytes_, *model_, options_, diagnostics_);
+  for (size_t i = 0; i < users.size(); ++i) {
+    const tflite::Tensor& source = *subgraph_->tensors()->Get(static_cast<uint32_t>(i));
+    ir::Tensor tensor;
+    good_.push_back(users[i] && reader.Read(source, static_cast<int>(i), *users[i], tensor));
+    if (source.type() == tflite::TensorType::UINT8 && tensor.type == DataType::kInt8)
+      uint8_tensors_.insert(static_cast<int>(i));
+    graph_.AddTensor(std::move(tensor));
+  }
+  if (reader.has_open_dimension()) {
+    diagnostics_.Note({graph_.name, -1, "", ""},
+                      "leaves dimensions open; its recorded shapes are used (--shape NAME=DIMS gives others)");
+  }
+}
+
+/// Values that are there before any operator runs, and each written once.
+void Importer::CheckGiven() {
+  std::vector<bool> written(graph_.tensors.size());
+  for (size_t i = 0; i < written.size(); ++i) written[i] = graph_.tensors[i].is_constant();
+  for (ir::TensorId id : graph_.inputs) {
+    if (written[static_cast<size_t>(id)])
+      Error("is a graph input twice, or also a constant; export it as one", graph_.tensor(id).name);
+    written[static_cast<size_t>(id)] = true;
+  }
+  for (size_t i = 0; i < operators_.size(); ++i) {
+    for (int32_t id : operators_[i].ids.outputs) {
+      if (!IsTensor(id)) continue;
+      if (written[static_cast<size_t>(id)]) {
+        Error(
+            "is written here, but is a constant, a graph input or another operator's output; each tensor has one "
+            "origin",
+            graph_.tensor(id).name, static_cast<int>(i), operators_[i].name);
+      }
+      written[static_cast<size_t>(id)] = true;
+    }
+  }
+  const auto need = [&](int32_t id, int node, const std::string& name) {
+    if (IsTensor(id) && good_[static_cast<size_t>(id)] && !written[static_cast<size_t>(id)]) {
+      Error("is read, but nothing writes it and it has no data", graph_.tensor(id).name, node, name);
+    }
+  };
+  for (size_t i = 0; i < operators_.size(); ++i) {
+    for (int32_t id : operators_[i].ids.inputs) need(id, static_cast<int>(i), operators_[i].name);
+  }
+  for (int32_t id : graph_.outputs) need(id, -1, "");
+}
+
+std::vector<int> Importer::Order() {
+  std::vector<OperandIds> ids;
+  for (const Operator& op : operators_) ids.push_back(op.ids);
+  std::vector<int> order = OrderOperators(ids);
+  if (order.size() == operators_.size()) return order;
+  const std::set<int> ordered(order.begin(), order.end());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < operators_.size(); ++i) {
+    if (ordered.count(static_cast<int>(i)) == 0) names.push_back(absl::StrCat(i, "(", operators_[i].name, ")"));
+  }
+  Error(
+      absl::StrCat("has operators that wait for each other: ", absl::StrJoin(names, ", "), "; a graph has no cycles"));
+  return order;
+}
+
+/// Shapes behind inputs whose shapes were given follow from the ops' rules.
+void Importer::Reshape(size_t first_node) {
+  if (options_.shapes.empty()) return;
+  for (size_t i = first_node; i < graph_.nodes.size(); ++i) {
+    const ir::Node& node = graph_.nodes[i];
+    std::vector<ir::TensorType> types;
+    if (!ir::FindOpDef(node.op).infer(graph_, node, types).empty()) continue;
+    for (size_t k = 0; k < types.size() && k < node.outputs.size(); ++k)
+      graph_.tensor(node.outputs[k]).dims = types[k].dims;
+  }
+}
+
+/// A DEQUANTIZE of a float16 constant, which is float32 already.
+bool Importer::ForwardConstant(const Operator& op) {
+  if (op.name != "DEQUANTIZE" || op.ids.inputs.size() != 1 || op.ids.inputs[0] < 0) return false;
+  const ir::Tensor& from = graph_.tensor(op.ids.inputs[0]);
+  ir::Tensor& to = graph_.tensor(op.ids.outputs[0]);
+  if (!from.is_constant() || from.type != DataType::kFloat32 || to.type != from.type || to.dims != from.dims)
+    return false;
+  to.data = from.data;
+  return true;
+}
+
+/// Float activations with int8 weights.
+bool Importer::IsHybrid(const Operator& op) const {
+  const bool weighted = op.name == "CONV_2D" || op.name == "DEPTHWISE_CONV_2D" || op.name == "FULLY_CONNECTED";
+  if (!weighted || op.ids.inputs.size() < 2 || op.ids.inputs[0] < 0 || op.ids.inputs[1] < 0) return false;
+  const ir::Tensor& weights = graph_.tensor(op.ids.inputs[1]);
+  return graph_.tensor(op.ids.inputs[0]).type == DataType::kFloat32 && weights.type == DataType::kInt8 &&
+         weights.is_constant() && weights.quantization.has_value();
+}
+
+/// The weights of a hybrid operator as a float32 constant.
+ir::TensorId Importer::FloatWeights(const Operator& op, int index) {
+  ir::Tensor weights = graph_.tensor(op.ids.inputs[1]);
+  diagnostics_.Note({graph_.name, index, op.name, weights.name},
+                    "has int8 weights for float32 activations; they become float32, which takes four times the bytes");
+  const ir::Quantization q = *weights.quantization;
+  int64_t inner = 1;  // Elements from one index of the axis to the next.
+  for (size_t i = static_cast<size_t>(q.axis) + 1; i < weights.dims.size(); ++i) inner *= weights.dims[i];
+  std::vector<float> values;
+  for (uint8_t byte : *weights.data) {
+    const size_t channel = values.size() / static_cast<size_t>(inner) % q.scales.size();
+    values.push_back(q.scales[channel] * static_cast<float>(static_cast<int8_t>(byte) - q.zero_points[channel]));
+  }
+  const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
+  weights.name += "/float32";
+  weights.type = DataType::kFloat32;
+  weights.source = -1;
+  weights.quantization.reset();
+  weights.data = std::make_shared<const ir::Bytes>(bytes, bytes + values.size() * sizeof(float));
+  return graph_.AddTensor(std::move(weights));
+}
+
+void Importer::Import(int index) {
+  const Operator& op = operators_[static_cast<size_t>(index)];
+  if (op.import == nullptr) return;
+  const auto good = [&](int32_t id) { return id == ir::kNoTensor || good_[static_cast<size_t>(id)]; };
+  if (!std::all_of(op.ids.inputs.begin(), op.ids.inputs.end(), good)) return;
+  if (!std::all_of(op.ids.outputs.begin(), op.ids.outputs.end(), good)) return;
+  if (ForwardConstant(op)) return;
+  const size_t first = graph_.nodes.size();
+  const size_t errors = diagnostics_.error_count();
+  TfliteNode node(*op.source, op.name.c_str(), op.version, index, graph_, diagnostics_);
+  if (IsHybrid(op)) node.set_input(1, FloatWeights(op, index));
+  op.import->import(node);
+  if (diagnostics_.error_count() != errors) return;
+  Reshape(first);
+  for (size_t i = first; i < graph_.nodes.size(); ++i) ir::VerifyNode(graph_, static_cast<int>(i), diagnostics_);
 }
 
 std::optional<ir::Graph> Importer::Run() {
   if (!OpenFile()) return std::nullopt;
-  int index = 0;
-  for (const tflite::Tensor* tensor : *subgraph_->tensors()) ReadTensor(tensor, index++);
-  written_.resize(graph_.tensors.size());
-  if (!ReadIds(subgraph_->inputs(), "inputs", graph_.inputs) ||
-      !ReadIds(subgraph_->outputs(), "outputs", graph_.outputs)) {
-    return std::nullopt;
+  ReadGraphIds(subgraph_->inputs(), "input", graph_.inputs);
+  ReadGraphIds(subgraph_->outputs(), "output", graph_.outputs);
+  ReadOperators();
+  ReadTensors();
+  for (const auto& [name, dims] : options_.shapes) {
+    const auto is_named = [&](ir::TensorId id) { return graph_.tensor(id).name == name; };
+    if (std::none_of(graph_.inputs.begin(), graph_.inputs.end(), is_named))
+      Error("is given a shape but is no graph input", name);
   }
-  for (ir::TensorId id : graph_.inputs) written_[static_cast<size_t>(id)] = true;
-  index = 0;
-  const bool tensors_ok = diagnostics_.ok();
-  for (const tflite::Operator* op : *subgraph_->operators()) {
-    if (tensors_ok) ReadOperator(op, index);
-    ++index;
-  }
-  if (diagnostics_.ok()) CheckOrder();
+  CheckGiven();
+  for (int index : Order()) Import(index);
   if (!diagnostics_.ok()) return std::nullopt;
+  AdaptGraphIo(graph_, uint8_tensors_, diagnostics_);
+  if (!ir::Verify(graph_, diagnostics_)) return std::nullopt;
   return std::move(graph_);
 }
 
 }  // namespace
 
 std::optional<ir::Graph> ImportTflite(std::span<const uint8_t> bytes, const std::string& model_name,
-                                      Diagnostics& diagnostics) {
-  // Vectors are read in place, so the file starts at an aligned address.
+                                      Diagnostics& diagnostics, const ImportOptions& options) {
+  // Tables are read in place, so the file starts at an aligned address.
   const ir::Bytes aligned(bytes.begin(), bytes.end());
-  return Importer(aligned, model_name, diagnostics).Run();
+  return Importer(aligned, model_name, options, diagnostics).Run();
 }
 
 }  // namespace takt::frontend

@@ -3,18 +3,27 @@
 #define TAKT_CONVERTER_FRONTEND_TFLITE_IMPORTER_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "converter/base/diagnostics.h"
 #include "converter/ir/graph.h"
 
 namespace takt::frontend {
 
-/// The first subgraph of `bytes`; tensor i of it is tensor i of the graph. Nothing if there were errors.
+struct ImportOptions {
+  /// Shapes of graph inputs by name, for dimensions that the model leaves open. Shapes behind them follow from the ops.
+  std::map<std::string, std::vector<int32_t>> shapes;
+};
+
+/// The only subgraph of `bytes`, verified (ir/verifier.h); `Tensor::source` and `Node::sources` are indices of the
+/// file. Nothing if there were errors: all that the file breaks are reported in one run. Operators may come in any
+/// order. uint8 tensors are int8 inside, float16 constants float32; graph inputs and outputs keep their types.
 std::optional<ir::Graph> ImportTflite(std::span<const uint8_t> bytes, const std::string& model_name,
-                                      Diagnostics& diagnostics);
+                                      Diagnostics& diagnostics, const ImportOptions& options = {});
 
 }  // namespace takt::frontend
 

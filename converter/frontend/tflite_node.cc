@@ -45,6 +45,12 @@ std::optional<std::vector<int64_t>> TfliteNode::ConstantInts(int i) {
     for (size_t b = 0; b < width; ++b) bits |= static_cast<uint64_t>((*t.data)[at + b]) << (8 * b);
     values.push_back(width == 4 ? static_cast<int32_t>(static_cast<uint32_t>(bits)) : static_cast<int64_t>(bits));
   }
+  for (int64_t value : values) {
+    if (value >= INT32_MIN && value <= INT32_MAX) continue;
+    Error("input " + std::to_string(i) + " has value " + std::to_string(value) + "; allowed are those of int32",
+          input(i));
+    return std::nullopt;
+  }
   return values;
 }
 

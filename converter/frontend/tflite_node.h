@@ -26,6 +26,7 @@ class TfliteNode {
   /// kNoTensor if absent.
   ir::TensorId input(int i) const { return i < input_count() ? inputs_[static_cast<size_t>(i)] : ir::kNoTensor; }
   ir::TensorId output(int i) const { return outputs_[static_cast<size_t>(i)]; }
+  void set_input(int i, ir::TensorId id) { inputs_[static_cast<size_t>(i)] = id; }
   bool has_input(int i) const { return input(i) != ir::kNoTensor; }
   const ir::Tensor& tensor(ir::TensorId id) const { return graph_.tensor(id); }
   int version() const { return version_; }

@@ -1,0 +1,49 @@
+// Reads tensors of a TFLite subgraph: type, shape, quantization, constant data.
+#ifndef TAKT_CONVERTER_FRONTEND_TFLITE_TENSORS_H_
+#define TAKT_CONVERTER_FRONTEND_TFLITE_TENSORS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "converter/base/diagnostics.h"
+#include "converter/frontend/tflite_importer.h"
+#include "converter/ir/graph.h"
+#include "schema/tflite_generated.h"
+
+namespace takt::frontend {
+
+/// uint8 tensors with a quantization become int8: 128 less in each value and zero point, so that real values stay.
+/// Constants of float16 become float32.
+class TfliteTensorReader {
+ public:
+  /// `file` holds `model`; both and `options` outlive the reader.
+  TfliteTensorReader(std::span<const uint8_t> file, const tflite::Model& model, const ImportOptions& options,
+                     Diagnostics& diagnostics)
+      : file_(file), model_(model), options_(options), diagnostics_(diagnostics) {}
+
+  /// Tensor `index` of the subgraph. `user` is the place of the first operator that names it. Reports every broken
+  /// rule; false if there was one.
+  bool Read(const tflite::Tensor& source, int index, ModelLocation user, ir::Tensor& tensor);
+  /// Whether a tensor that was read leaves dimensions open in the file, beside those that the options give.
+  bool has_open_dimension() const { return has_open_dimension_; }
+
+ private:
+  bool ReadType(const tflite::Tensor& source, ir::Tensor& tensor);
+  bool ReadDims(const tflite::Tensor& source, ir::Tensor& tensor);
+  bool ReadQuantization(const tflite::Tensor& source, ir::Tensor& tensor);
+  bool ReadData(const tflite::Tensor& source, ir::Tensor& tensor);
+  /// Always false.
+  bool Error(std::string message);
+
+  std::span<const uint8_t> file_;
+  const tflite::Model& model_;
+  const ImportOptions& options_;
+  Diagnostics& diagnostics_;
+  ModelLocation where_;
+  bool has_open_dimension_ = false;
+};
+
+}  // namespace takt::frontend
+
+#endif  // TAKT_CONVERTER_FRONTEND_TFLITE_TENSORS_H_

@@ -6,13 +6,17 @@
 namespace takt::passes {
 namespace {
 constexpr Pass kPasses[] = {
-    {"layout", true, true, SinkTransposes},
-    {"pad_folding", true, true, FoldPads},
-    {"residual_fusion", true, true, FuseResiduals},
-    {"dead_code", true, true, EliminateDeadCode},
-    {"transposes_left", false, true, ReportTransposes},
+    {"layout", "Transposes move towards the outputs until they cancel", true, true, SinkTransposes},
+    {"constant_folding", "Nodes that read only constants become constants", false, true, FoldConstants},
+    {"activation_fusion", "A clamp joins the node that feeds it", true, true, FuseActivations},
+    {"requantize_merging", "Chains of requantizes that one step equals on every value become that step", true, true,
+     MergeRequantizes},
+    {"pad_folding", "Zero padding becomes the pads of the convolution that reads it", true, true, FoldPads},
+    {"residual_fusion", "An add joins the convolution that feeds it", true, true, FuseResiduals},
+    {"dead_code", "Nodes and tensors that nothing reads go", true, true, EliminateDeadCode},
+    {"transposes_left", "Names the transposes that are left", false, true, ReportTransposes},
     // Always: reshape, concatenation and slice have no kernels.
-    {"view_elimination", false, true, EliminateViews},
+    {"view_elimination", "Reshapes, slices and concatenations become views and copies", false, true, EliminateViews},
 };
 }  // namespace
 
@@ -22,6 +26,7 @@ std::span<const Pass> AllPasses() {
 
 void RunPasses(ir::Graph& graph, PassContext& context, bool keep_tensors,
                const std::function<void(const std::string& stage, const ir::Graph& graph)>& on_stage) {
+  if (!ir::Verify(graph, context.diagnostics)) return;
   for (const Pass& pass : kPasses) {
     if (keep_tensors && pass.eliminates_tensors) continue;
     if (context.numerics == Numerics::kTflite && !pass.preserves_tflite_bytes) continue;

@@ -19,6 +19,7 @@ struct PassContext {
 
 struct Pass {
   const char* name;
+  const char* description;  ///< One line, for people.
   /// Whether it removes tensors of the source model (`--keep-tensors` leaves it out).
   bool eliminates_tensors;
   /// Whether every integer output keeps its bytes under `tflite` numerics (others run for fp32_rne only).
@@ -29,8 +30,8 @@ struct Pass {
 /// The passes in the order in which they run.
 std::span<const Pass> AllPasses();
 
-/// Runs all that apply; after each calls `on_stage` and verifies the graph (an invalid one is an internal error naming
-/// the pass).
+/// Verifies the graph, then runs all passes that apply; after each calls `on_stage` and verifies again (an invalid
+/// graph is an internal error that names the pass).
 void RunPasses(ir::Graph& graph, PassContext& context, bool keep_tensors,
                const std::function<void(const std::string& stage, const ir::Graph& graph)>& on_stage);
 

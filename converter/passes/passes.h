@@ -11,6 +11,16 @@ void SinkTransposes(ir::Graph& graph, PassContext& context);
 /// Names each transpose that is left, with its cost.
 void ReportTransposes(ir::Graph& graph, PassContext& context);
 
+/// Nodes that read only constants become constants, evaluated by the reference port in the conversion's numerics.
+void FoldConstants(ir::Graph& graph, PassContext& context);
+
+/// A clamp joins the activation of the node that feeds it, where both have one quantization.
+void FuseActivations(ir::Graph& graph, PassContext& context);
+
+/// Requantizes to the same quantization go; a pair of requantize, dequantize and quantize on an 8-bit value becomes one
+/// step where that gives the same bytes for all 256 values.
+void MergeRequantizes(ir::Graph& graph, PassContext& context);
+
 /// The add of a residual joins the convolution that feeds it, whose result then needs no memory of its own.
 void FuseResiduals(ir::Graph& graph, PassContext& context);
 
@@ -20,7 +30,8 @@ void FoldPads(ir::Graph& graph, PassContext& context);
 /// Reshapes become dense views, or copies where the memory can't be shared; concatenations become copies into strided
 /// views.
 void EliminateViews(ir::Graph& graph, PassContext& context);
-/// Removes nodes whose outputs nothing reads.
+
+/// Removes nodes whose outputs nothing reads, then tensors that nothing names; the rest are numbered anew.
 void EliminateDeadCode(ir::Graph& graph, PassContext& context);
 
 }  // namespace takt::passes

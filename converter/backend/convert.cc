@@ -1,12 +1,14 @@
 #include "converter/backend/convert.h"
 
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_join.h"
 #include "converter/backend/plan_writer.h"
 #include "converter/backend/scratch.h"
 #include "converter/backend/step_builder.h"
+#include "converter/backend/step_call.h"
 #include "converter/backend/target.h"
 #include "converter/frontend/tflite_importer.h"
 #include "converter/memory/checker.h"
@@ -42,6 +44,18 @@ void SelfCheck(Conversion& result, const std::string& name) {
                                                  std::to_string(status.detail()) + "); please report the model");
 }
 
+/// Whatever is thrown below (memory runs out, a rule is broken that no check names) becomes an error.
+template <typename Stages>
+void Guard(Conversion& result, const std::string& name, const Stages& stages) {
+  try {
+    stages();
+  } catch (const std::exception& e) {
+    result.diagnostics.Error(WholeModel(name),
+                             std::string("internal error: ") + e.what() + "; please report the model");
+  }
+  if (!result.diagnostics.ok()) result.plan.clear();
+}
+
 /// From an imported graph to plan bytes; `result` holds the graph and the importer's findings.
 void RunStages(Conversion& result, std::span<const uint8_t> model, const ConvertOptions& options) {
   const std::string& name = result.graph.name;
@@ -58,8 +72,9 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
 
   auto steps = backend::LowerGraph(result.graph, options.numerics, result.diagnostics);
   if (!result.diagnostics.ok()) return;
-  backend::AddScratch(result.graph, steps, reference::AllKernels(), result.diagnostics);
+  const uint64_t work = backend::CheckSteps(result.graph, steps, reference::AllKernels(), result.diagnostics);
   if (!result.diagnostics.ok()) return;
+  backend::AddScratch(result.graph, steps, reference::AllKernels());
   if (options.on_stage) options.on_stage("lower", result.graph);
   steps = memory::ScheduleSteps(result.graph, std::move(steps));
   const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
@@ -70,16 +85,22 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
     result.diagnostics.Error(WholeModel(name), "internal error of memory planning: " + wrong);
     return;
   }
-  result.plan = backend::WritePlan({result.graph, steps, liveness, placement, model, *target, options.debug});
-  SelfCheck(result, name);
-  if (!result.diagnostics.ok()) result.plan.clear();
+  result.plan = backend::WritePlan(
+      {result.graph, steps, liveness, placement, model, *target, work, options.debug}, result.diagnostics);
+  if (result.diagnostics.ok()) SelfCheck(result, name);
 }
 
-Conversion ConvertImported(std::optional<ir::Graph> graph, Conversion result, std::span<const uint8_t> model,
-                           const ConvertOptions& options) {
-  if (!graph || !result.diagnostics.ok()) return result;
-  result.graph = std::move(*graph);
-  RunStages(result, model, options);
+/// `import` gives a graph, or nothing after an error.
+template <typename Import>
+Conversion Convert(const std::string& name, std::span<const uint8_t> model, const ConvertOptions& options,
+                   const Import& import) {
+  Conversion result;
+  Guard(result, name, [&] {
+    std::optional<ir::Graph> graph = import(result.diagnostics);
+    if (!graph || !result.diagnostics.ok()) return;
+    result.graph = std::move(*graph);
+    RunStages(result, model, options);
+  });
   return result;
 }
 
@@ -88,21 +109,21 @@ Conversion ConvertImported(std::optional<ir::Graph> graph, Conversion result, st
 Conversion ConvertGraph(ir::Graph graph, std::span<const uint8_t> model, const ConvertOptions& options) {
   Conversion result;
   result.graph = std::move(graph);
-  RunStages(result, model, options);
+  Guard(result, result.graph.name, [&] { RunStages(result, model, options); });
   return result;
 }
 
 Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& model_name, const ConvertOptions& options) {
-  Conversion result;
-  auto imported = frontend::ImportTflite(model, model_name, result.diagnostics);
-  return ConvertImported(std::move(imported), std::move(result), model, options);
+  return Convert(model_name, model, options, [&](Diagnostics& diagnostics) {
+    return frontend::ImportTflite(model, model_name, diagnostics, {options.shapes});
+  });
 }
 
 Conversion ConvertOnnx(std::span<const uint8_t> model, const std::string& model_name, const frontend::OnnxOptions& onnx,
                        const ConvertOptions& options) {
-  Conversion result;
-  auto imported = frontend::ImportOnnx(model, model_name, onnx, result.diagnostics);
-  return ConvertImported(std::move(imported), std::move(result), model, options);
+  return Convert(model_name, model, options, [&](Diagnostics& diagnostics) {
+    return frontend::ImportOnnx(model, model_name, onnx, diagnostics);
+  });
 }
 
 }  // namespace takt

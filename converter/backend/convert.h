@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,8 @@ struct ConvertOptions {
   std::string target = "host";  ///< One of TargetNames().
   bool keep_tensors = false;    ///< No pass that eliminates a tensor: each source tensor can be compared.
   bool debug = false;           ///< Adds the debug table: source of every step and tensor.
+  /// Shapes of graph inputs by name, for dimensions that the model leaves open.
+  std::map<std::string, std::vector<int32_t>> shapes{};
   /// Called after each stage with its name and the graph as it stands.
   std::function<void(const std::string& stage, const ir::Graph& graph)> on_stage{};
 };
@@ -40,7 +43,7 @@ Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& mode
 Conversion ConvertOnnx(std::span<const uint8_t> model, const std::string& model_name, const frontend::OnnxOptions& onnx,
                        const ConvertOptions& options);
 
-/// The same from a graph that is imported already; the plan carries the hash of `model`.
+/// The same from a graph that is imported already (any that ir::Verify accepts); the plan carries the hash of `model`.
 Conversion ConvertGraph(ir::Graph graph, std::span<const uint8_t> model, const ConvertOptions& options);
 
 }  // namespace takt

@@ -19,7 +19,7 @@ constexpr uint16_t kDense = 0xFFFF;
 class Writer {
  public:
   explicit Writer(const PlanInput& input) : in_(input) {}
-  std::vector<uint8_t> Write();
+  std::vector<uint8_t> Write(Diagnostics& diagnostics);
 
  private:
   void AddArenaTensors();
@@ -32,7 +32,7 @@ class Writer {
   flatbuffers::Offset<schema::Binding> AddBinding(TensorId id);
   flatbuffers::Offset<schema::Debug> AddDebug();
   flatbuffers::Offset<schema::Target> AddTarget();
-  uint64_t WorkBound() const;
+  bool FitsFormat(Diagnostics& diagnostics) const;
 
   const PlanInput& in_;
   FlatBufferBuilder fbb_;
@@ -158,33 +158,38 @@ flatbuffers::Offset<schema::Target> Writer::AddTarget() {
   return schema::CreateTarget(fbb_, name, memory_vector);
 }
 
-/// At least the inner iterations that the ops' checks count: outputs times the cells that one output reads.
-uint64_t Writer::WorkBound() const {
-  uint64_t work = 0;
-  for (const StepSpec& spec : in_.steps) {
-    uint64_t reads = 0;
-    for (TensorId id : spec.inputs) reads += static_cast<uint64_t>(in_.graph.tensor(id).element_count());
-    const auto outputs = static_cast<uint64_t>(in_.graph.tensor(spec.outputs[0]).element_count());
-    uint64_t cells = 1;
-    if (spec.inputs.size() >= 3) {
-      const ir::Tensor& weights = in_.graph.tensor(spec.inputs[1]);
-      const auto channels = std::max<int64_t>(1, in_.graph.tensor(spec.inputs[2]).element_count());
-      cells += static_cast<uint64_t>(weights.element_count() / channels);
-    }
-    if (spec.op == Op::kAveragePool2d || spec.op == Op::kMaxPool2d) {
-      const auto* pool = reinterpret_cast<const schema::Pool2dParams*>(spec.params.data());
-      cells += uint64_t{pool->kernel_h()} * pool->kernel_w();
-    }
-    work += 2 * (outputs * cells + reads) + 1024;
+/// Indices were cut to 16 bits, offsets to 32, as they were made.
+bool Writer::FitsFormat(Diagnostics& diagnostics) const {
+  constexpr size_t kMaxIndex = 0xFFFF;
+  struct Use {
+    const char* what;
+    size_t count, most;
+  };
+  const Use uses[] = {{"tensors", tensors_.size(), kMaxIndex - 1},
+                      {"steps", in_.steps.size(), kMaxIndex - 1},
+                      {"constants and arenas", constants_.size() + 1, kMaxIndex},
+                      {"values of dims", dims_.size(), kMaxIndex},
+                      {"values of strides", strides_.size(), kMaxIndex},
+                      {"operands", operands_.size(), kMaxIndex},
+                      {"bytes of constants", segment_.size(), UINT32_MAX},
+                      {"bytes of activations", static_cast<size_t>(in_.placement.peak_bytes), UINT32_MAX}};
+  bool fits = true;
+  for (const Use& use : uses) {
+    if (use.count <= use.most) continue;
+    diagnostics.Error({in_.graph.name, -1, "", ""}, "needs " + std::to_string(use.count) + " " + use.what +
+                                                        "; a plan has at most " + std::to_string(use.most) +
+                                                        " (split the model)");
+    fits = false;
   }
-  return work;
+  return fits;
 }
 
-std::vector<uint8_t> Writer::Write() {
+std::vector<uint8_t> Writer::Write(Diagnostics& diagnostics) {
   AddArenaTensors();
   AddConstants();
   std::vector<flatbuffers::Offset<schema::Step>> steps;
   for (const StepSpec& spec : in_.steps) steps.push_back(AddStep(spec));
+  if (!FitsFormat(diagnostics)) return {};
   std::vector<flatbuffers::Offset<schema::Binding>> inputs;
   std::vector<flatbuffers::Offset<schema::Binding>> outputs;
   for (TensorId id : in_.graph.inputs) inputs.push_back(AddBinding(id));
@@ -208,7 +213,7 @@ std::vector<uint8_t> Writer::Write() {
   const auto input_vector = fbb_.CreateVector(inputs);
   const auto output_vector = fbb_.CreateVector(outputs);
   const auto debug = in_.debug ? AddDebug() : flatbuffers::Offset<schema::Debug>();
-  const schema::Limits limits(WorkBound(), static_cast<uint32_t>(tensors_.size()), static_cast<uint32_t>(steps.size()));
+  const schema::Limits limits(in_.work, static_cast<uint32_t>(tensors_.size()), static_cast<uint32_t>(steps.size()));
   fbb_.Finish(schema::CreatePlan(fbb_, kPlanMajor, kPlanMinor, producer, source, target, arena_vector, constants, dims,
                                  strides, tensors, lives, operands, step_vector, 0, 0, input_vector, output_vector, 0,
                                  &limits, reaches_minimum_, debug),
@@ -228,8 +233,8 @@ std::vector<uint8_t> Writer::Write() {
 
 }  // namespace
 
-std::vector<uint8_t> WritePlan(const PlanInput& input) {
-  return Writer(input).Write();
+std::vector<uint8_t> WritePlan(const PlanInput& input, Diagnostics& diagnostics) {
+  return Writer(input).Write(diagnostics);
 }
 
 }  // namespace takt::backend

@@ -8,6 +8,7 @@
 
 #include "converter/backend/step_builder.h"
 #include "converter/backend/target.h"
+#include "converter/base/diagnostics.h"
 #include "converter/memory/liveness.h"
 
 namespace takt::backend {
@@ -19,11 +20,13 @@ struct PlanInput {
   const memory::Placement& placement;
   std::span<const uint8_t> model;  ///< Whose hash the plan carries.
   const Target& target;
+  uint64_t work = 0;  ///< Inner iterations of one invocation (CheckSteps).
   bool debug = false;
 };
 
-/// The file: metadata, data segment, trailer. The same input gives the same bytes.
-std::vector<uint8_t> WritePlan(const PlanInput& input);
+/// The file: metadata, data segment, trailer. The same input gives the same bytes. Empty after an error: the format's
+/// indices have 16 bits and its offsets 32, and the graph needs more.
+std::vector<uint8_t> WritePlan(const PlanInput& input, Diagnostics& diagnostics);
 
 }  // namespace takt::backend
 

@@ -16,16 +16,17 @@
 #include "converter/cli/session.h"
 #include "converter/cli/terminal.h"
 #include "converter/cli/verbs.h"
+#include "converter/ir/text.h"
 #include "converter/report/plan_report.h"
 
 namespace takt::cli {
 namespace {
 
 struct Options {
-  std::string model, output, emit_c, emit_kernels, input_layout = "nchw";
+  std::string model, output, emit_c, emit_kernels, print_ir, input_layout = "nchw";
   std::vector<std::string> shapes;
   ConvertOptions convert;
-  bool json = false, print_ir = false;
+  bool json = false;
 };
 
 const char* SeverityName(Severity severity) {
@@ -58,12 +59,13 @@ void PrintDiagnostics(const Diagnostics& diagnostics) {
 void WatchStages(Options& options, ProgressLine& progress) {
   options.convert.on_stage = [&](const std::string& stage, const ir::Graph& graph) {
     progress.Show(absl::StrCat(options.model, ": ", stage, " done"));
-    if (options.print_ir) std::printf("; after %s\n%s\n", stage.c_str(), GraphText(graph).c_str());
+    if (options.print_ir != "all" && options.print_ir != "after:" + stage) return;
+    std::printf("after %s:\n%s\n", stage.c_str(), ir::PrintGraph(graph, ir::ConstantText::kDigest).c_str());
   };
 }
 
 /// "name=1x3x224x224" of --shape.
-void ReadShape(const std::string& text, frontend::OnnxOptions& onnx) {
+void ReadShape(const std::string& text, ConvertOptions& options) {
   const size_t equals = text.rfind('=');
   std::vector<int32_t> dims;
   for (absl::string_view part : absl::StrSplit(equals == std::string::npos ? "" : text.substr(equals + 1), 'x')) {
@@ -72,7 +74,7 @@ void ReadShape(const std::string& text, frontend::OnnxOptions& onnx) {
       throw InputError(absl::StrCat("--shape ", text, ": write it as name=1x3x224x224"));
     dims.push_back(dim);
   }
-  onnx.shapes[text.substr(0, equals)] = dims;
+  options.shapes[text.substr(0, equals)] = dims;
 }
 
 /// A file whose name ends in .onnx is ONNX, any other TFLite.
@@ -82,7 +84,7 @@ Conversion ConvertModel(const std::vector<uint8_t>& model, const Options& option
   frontend::OnnxOptions onnx;
   onnx.folder = path.parent_path().string();
   onnx.nhwc_inputs = options.input_layout == "nhwc";
-  for (const std::string& shape : options.shapes) ReadShape(shape, onnx);
+  onnx.shapes = options.convert.shapes;
   return ConvertOnnx(model, path.filename().string(), onnx, options.convert);
 }
 
@@ -92,6 +94,7 @@ Conversion Convert(Options& options) {
     throw InputError(absl::StrCat(options.model, ": is a plan already; takt inspect shows it, takt run runs it"));
   ProgressLine progress;
   WatchStages(options, progress);
+  for (const std::string& shape : options.shapes) ReadShape(shape, options.convert);
   return ConvertModel(model, options);
 }
 
@@ -131,7 +134,7 @@ void AddConvert(CLI::App& app, Action& action) {
   verb->add_option("model", options->model, "The .tflite or .onnx file")->required();
   verb->add_option("-o,--output", options->output, "The .takt file to write")->required();
   AddNumericsOption(*verb, options->convert.numerics);
-  verb->add_option("--shape", options->shapes, "Dims of an ONNX input: name=1x3x224x224; once for each input to fix")
+  verb->add_option("--shape", options->shapes, "Dims of an input that the model leaves open: name=1x3x224x224; once for each")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--input-layout", options->input_layout, "Order of dimensions in which ONNX images are bound")
@@ -145,7 +148,8 @@ void AddConvert(CLI::App& app, Action& action) {
                  "Eliminates no tensor, so that each can be compared; adds --debug");
   verb->add_option("--emit-c", options->emit_c, "Folder (or .c file) for the plan as a C array and a header");
   verb->add_option("--emit-kernels", options->emit_kernels, "File for the constexpr list of the kernels it needs");
-  verb->add_flag("--print-ir", options->print_ir, "Prints the graph after each stage");
+  verb->add_flag("--print-ir{all}", options->print_ir,
+                 "Prints the graph after each stage, or with =after:STAGE after one (import, a pass, lower)");
   verb->add_flag("--json", options->json, "Report as JSON");
   verb->footer(
       std::string("Examples:\n"

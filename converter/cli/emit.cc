@@ -89,13 +89,4 @@ OutputFile EmitKernels(const Plan& plan, const std::string& path) {
                                list, "};\n"));
 }
 
-std::string GraphText(const ir::Graph& graph) {
-  std::string text;
-  for (const ir::Node& node : graph.nodes) {
-    absl::StrAppend(&text, "  ", absl::StrJoin(node.outputs, ", "), " = ", OpName(node.op), "(",
-                    absl::StrJoin(node.inputs, ", "), ")  ; ", node.name, "\n");
-  }
-  return text;
-}
-
 }  // namespace takt::cli

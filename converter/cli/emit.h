@@ -7,7 +7,6 @@
 
 #include "converter/cli/files.h"
 #include "converter/cli/session.h"
-#include "converter/ir/graph.h"
 
 namespace takt::cli {
 
@@ -15,8 +14,6 @@ namespace takt::cli {
 std::vector<OutputFile> EmitC(const PlanFile& file, const std::string& where);
 /// A header with the constexpr list of kernels; throws InputError if the reference port lacks one.
 OutputFile EmitKernels(const Plan& plan, const std::string& path);
-/// The graph as text.
-std::string GraphText(const ir::Graph& graph);
 
 }  // namespace takt::cli
 

@@ -1,0 +1,90 @@
+#include "converter/backend/step_call.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "schema/plan_generated.h"
+
+namespace takt::backend {
+namespace {
+
+std::string TypeName(DataType type) {
+  return schema::EnumNameDataType(static_cast<schema::DataType>(type));
+}
+
+std::string KeyText(const KernelKey& key) {
+  std::string text = absl::StrCat(OpName(key.op), " of ", TypeName(key.types[0]));
+  if (key.types[1] != DataType::kNone) absl::StrAppend(&text, " and ", TypeName(key.types[1]));
+  return absl::StrCat(text, " to ", TypeName(key.types[2]));
+}
+
+KernelKey KeyOf(const ir::Graph& graph, const StepSpec& step) {
+  KernelKey key{.op = step.op, .numerics = step.numerics};
+  if (!step.inputs.empty()) key.types[0] = graph.tensor(step.inputs[0]).type;
+  if (step.inputs.size() > 1) key.types[1] = graph.tensor(step.inputs[1]).type;
+  if (!step.outputs.empty()) key.types[2] = graph.tensor(step.outputs[0]).type;
+  return key;
+}
+
+}  // namespace
+
+const Kernel* FindKernel(const ir::Graph& graph, const StepSpec& step, KernelTable kernels) {
+  const KernelKey key = KeyOf(graph, step);
+  const auto row =
+      std::find_if(kernels.begin(), kernels.end(), [&](const Kernel* kernel) { return kernel->key == key; });
+  return row == kernels.end() ? nullptr : *row;
+}
+
+StepCall::StepCall(const ir::Graph& graph, const StepSpec& step, const std::function<void*(ir::TensorId)>& address) {
+  std::vector<ir::TensorId> operands = step.inputs;
+  operands.insert(operands.end(), step.outputs.begin(), step.outputs.end());
+  strides_.reserve(operands.size());
+  for (ir::TensorId id : operands) {
+    const ir::Tensor& t = graph.tensor(id);
+    TensorRef ref{.dims = t.dims.data(), .type = t.type, .rank = static_cast<uint8_t>(t.dims.size())};
+    ref.constant = t.is_constant();
+    if (t.view && !t.view->strides.empty()) {
+      strides_.emplace_back(t.view->strides.begin(), t.view->strides.end());
+      ref.strides = strides_.back().data();
+    }
+    if (t.is_constant()) {
+      ref.data = const_cast<uint8_t*>(t.data->data());
+    } else if (address) {
+      ref.data = address(id);
+    }
+    refs_.push_back(ref);
+  }
+  call_.step_params = step.params.data();
+  call_.inputs = std::span<const TensorRef>(refs_).first(step.inputs.size());
+  call_.outputs = std::span<const TensorRef>(refs_).subspan(step.inputs.size());
+}
+
+uint64_t CheckSteps(const ir::Graph& graph, const std::vector<StepSpec>& steps, KernelTable kernels,
+                    Diagnostics& diagnostics) {
+  uint64_t work = 0;
+  for (const StepSpec& step : steps) {
+    const ir::Node& node = graph.nodes[static_cast<size_t>(step.node)];
+    const ModelLocation where{graph.name, node.sources.empty() ? -1 : node.sources[0], node.name, ""};
+    const Kernel* kernel = FindKernel(graph, step, kernels);
+    if (kernel == nullptr) {
+      diagnostics.Error(where,
+                        absl::StrCat("has no kernel: the reference port does not run ", KeyText(KeyOf(graph, step)),
+                                     "; quantize the model to int8, or leave it in float32"));
+      continue;
+    }
+    StepCall call(graph, step);
+    uint64_t step_work = 1;
+    const Status status = kernel->check(call.call(), step_work);
+    if (!status.ok()) {
+      diagnostics.Error(where,
+                        absl::StrCat("breaks a rule of ", OpName(step.op), " (site ", static_cast<int>(status.site()),
+                                     ", operand ", status.detail(), "; engine/ops has the rules)"));
+    }
+    work = step_work > std::numeric_limits<uint64_t>::max() - work ? std::numeric_limits<uint64_t>::max()
+                                                                   : work + step_work;
+  }
+  return work;
+}
+
+}  // namespace takt::backend

@@ -85,8 +85,8 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
     result.diagnostics.Error(WholeModel(name), "internal error of memory planning: " + wrong);
     return;
   }
-  result.plan = backend::WritePlan(
-      {result.graph, steps, liveness, placement, model, *target, work, options.debug}, result.diagnostics);
+  result.plan = backend::WritePlan({result.graph, steps, liveness, placement, model, *target, work, options.debug},
+                                   result.diagnostics);
   if (result.diagnostics.ok()) SelfCheck(result, name);
 }
 
@@ -121,9 +121,8 @@ Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& mode
 
 Conversion ConvertOnnx(std::span<const uint8_t> model, const std::string& model_name, const frontend::OnnxOptions& onnx,
                        const ConvertOptions& options) {
-  return Convert(model_name, model, options, [&](Diagnostics& diagnostics) {
-    return frontend::ImportOnnx(model, model_name, onnx, diagnostics);
-  });
+  return Convert(model_name, model, options,
+                 [&](Diagnostics& diagnostics) { return frontend::ImportOnnx(model, model_name, onnx, diagnostics); });
 }
 
 }  // namespace takt

@@ -134,7 +134,8 @@ void AddConvert(CLI::App& app, Action& action) {
   verb->add_option("model", options->model, "The .tflite or .onnx file")->required();
   verb->add_option("-o,--output", options->output, "The .takt file to write")->required();
   AddNumericsOption(*verb, options->convert.numerics);
-  verb->add_option("--shape", options->shapes, "Dims of an input that the model leaves open: name=1x3x224x224; once for each")
+  verb->add_option("--shape", options->shapes,
+                   "Dims of an input that the model leaves open: name=1x3x224x224; once for each")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--input-layout", options->input_layout, "Order of dimensions in which ONNX images are bound")

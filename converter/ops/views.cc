@@ -8,6 +8,7 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
+#include "converter/ops/strided_slice.h"
 #include "converter/ops/window.h"
 
 namespace takt::ir {
@@ -251,7 +252,7 @@ constexpr AttributeRule kSliceAttributes[] = {{"begin", AttributeKind::kInts, tr
 constexpr TfliteImport kReshapeTflite[] = {
     {22, "RESHAPE", ImportReshape}, {43, "SQUEEZE", ImportReshape}, {70, "EXPAND_DIMS", ImportReshape}};
 constexpr TfliteImport kConcatenationTflite[] = {{2, "CONCATENATION", ImportConcatenation}};
-constexpr TfliteImport kSliceTflite[] = {{65, "SLICE", ImportSlice}};
+constexpr TfliteImport kSliceTflite[] = {{65, "SLICE", ImportSlice}, {45, "STRIDED_SLICE", ImportStridedSlice}};
 constexpr OnnxImport kReshapeOnnx[] = {{"Reshape", 1, ImportOnnxReshape},
                                        {"Flatten", 1, ImportOnnxFlatten},
                                        {"Squeeze", 1, ImportOnnxSqueeze},

@@ -193,6 +193,54 @@ TEST(TfliteImporter, HybridWeightsBecomeFloatWithANote) {
   EXPECT_EQ(std::memcmp(weights.data->data(), want, sizeof(want)), 0);
 }
 
+struct Slice {
+  std::vector<int32_t> begin, end, strides;
+  int32_t begin_mask, end_mask, ellipsis_mask, shrink_mask;
+  std::vector<int32_t> shape;  ///< Of the result.
+};
+
+TfliteModel StridedSlice(const Slice& slice) {
+  const auto ints = [](const char* name, const std::vector<int32_t>& values) {
+    TfliteTensor t = Float(name, {static_cast<int32_t>(values.size())});
+    t.type = TensorType::INT32;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
+    t.data.assign(bytes, bytes + values.size() * sizeof(int32_t));
+    return t;
+  };
+  TfliteModel model;
+  model.tensors = {Int8("in", {4, 6}), ints("begin", slice.begin), ints("end", slice.end),
+                   ints("strides", slice.strides), Int8("out", slice.shape)};
+  model.operators = {{BuiltinOperator::STRIDED_SLICE,
+                      {0, 1, 2, 3},
+                      {4},
+                      tflite::BuiltinOptions::StridedSliceOptions,
+                      [slice](auto& fbb) {
+                        return tflite::CreateStridedSliceOptions(fbb, slice.begin_mask, slice.end_mask,
+                                                                 slice.ellipsis_mask, 0, slice.shrink_mask)
+                            .Union();
+                      }}};
+  model.inputs = {0};
+  model.outputs = {4};
+  return model;
+}
+
+TEST(TfliteImporter, StridedSlicesBecomeSlices) {
+  Imported result = Import(StridedSlice({{1, -5}, {-1, 6}, {1, 2}, 0, 0, 0, 0, {2, 3}}));
+  ASSERT_TRUE(result.graph.has_value()) << result.messages;
+  EXPECT_EQ(result.graph->nodes[0].Ints("begin"), (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(result.graph->nodes[0].Ints("strides"), (std::vector<int64_t>{1, 2}));
+  result = Import(StridedSlice({{3, 1}, {0, 2}, {1, 4}, 1, 3, 0, 0, {4, 2}}));  // Masks: from 0 to the ends.
+  ASSERT_TRUE(result.graph.has_value()) << result.messages;
+  EXPECT_EQ(result.graph->nodes[0].Ints("begin"), (std::vector<int64_t>{0, 1}));
+  result = Import(StridedSlice({{-1, 0}, {0, 6}, {1, 1}, 0, 0, 0, 1, {6}}));  // Row 3.
+  ASSERT_TRUE(result.graph.has_value()) << result.messages;
+  EXPECT_EQ(result.graph->nodes[0].Ints("begin"), (std::vector<int64_t>{3, 0}));
+  EXPECT_EQ(result.graph->nodes[1].op, Op::kReshape);
+  ExpectError(StridedSlice({{3, 0}, {0, 6}, {-1, 1}, 0, 0, 0, 0, {3, 6}}), "m:0(STRIDED_SLICE): error: has stride -1");
+  ExpectError(StridedSlice({{3, 0}, {3, 6}, {1, 1}, 0, 0, 0, 0, {1, 6}}), "is empty in dimension 0");
+  ExpectError(StridedSlice({{0, 0}, {4, 6}, {1, 1}, 0, 0, 1, 0, {4, 6}}), "has an ellipsis");
+}
+
 TEST(TfliteImporter, OpenDimensionsGiveOneNote) {
   TfliteModel model = Chain();
   for (TfliteTensor& t : model.tensors) t.signature = {-1, 4};

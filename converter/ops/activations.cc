@@ -1,12 +1,11 @@
 // clamp: min, max (real). unary: function, alpha.
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
+#include "converter/ops/unary_table.h"
 
 namespace takt::ir {
 namespace {
@@ -36,58 +35,18 @@ bool FunctionOf(const std::string& name, schema::UnaryFunction& function) {
   return false;
 }
 
-bool Evaluate(schema::UnaryFunction function, double alpha, double x, double& y) {
-  switch (function) {
-    case schema::UnaryFunction::logistic:
-      y = 1.0 / (1.0 + std::exp(-x));
-      return true;
-    case schema::UnaryFunction::tanh:
-      y = std::tanh(x);
-      return true;
-    case schema::UnaryFunction::elu:
-      y = x >= 0 ? x : std::expm1(x);
-      return true;
-    case schema::UnaryFunction::hard_swish:
-      y = x * std::clamp(x + 3.0, 0.0, 6.0) / 6.0;
-      return true;
-    case schema::UnaryFunction::leaky_relu:
-      y = x >= 0 ? x : alpha * x;
-      return true;
-    default:
-      return false;
-  }
-}
-
 void LowerUnary(const Node&, backend::StepBuilder& step) {
   const Node node = step.node();
   schema::UnaryFunction function{};
   if (!FunctionOf(node.StringOr("function", ""), function)) return step.Error("unknown unary function");
   const double alpha = node.FloatOr("alpha", 0);
   const schema::UnaryParams params(static_cast<float>(alpha), function);
-  const Tensor input = step.tensor(node.inputs[0]);
-  const Tensor output = step.tensor(node.outputs[0]);
-  if (input.type == DataType::kFloat32) return step.Set(Op::kUnary, Numerics::kAny, params, node.inputs, node.outputs);
-  if (input.type != DataType::kInt8 || output.type != DataType::kInt8)
-    return step.Error("a unary function takes int8 or float32");
+  const DataType input = step.tensor(node.inputs[0]).type;
+  if (input == DataType::kFloat32) return step.Set(Op::kUnary, Numerics::kAny, params, node.inputs, node.outputs);
+  if (input != DataType::kInt8) return step.Error("a unary function takes int8 or float32");
   if (!CheckQuantized(step)) return;
-  if (step.numerics() == Numerics::kTflite && function != schema::UnaryFunction::elu) {
-    return step.Error(
-        "TFLite's fixed-point rule of this int8 function is not available; convert with the default numerics");
-  }
-  std::vector<int8_t> table(256);
-  for (int q = -128; q < 128; ++q) {
-    double y = 0;
-    if (!Evaluate(function, alpha, static_cast<double>(ScaleOf(input)) * (q - ZeroPointOf(input)), y)) {
-      return step.Error("this unary function has no int8 table yet");
-    }
-    const double stored = y / static_cast<double>(ScaleOf(output)) + ZeroPointOf(output);
-    const double rounded = std::nearbyint(stored);
-    const double distance = std::fabs(std::fabs(stored - std::floor(stored)) - 0.5);
-    if (distance > 0 && distance < 1e-9 && std::fabs(stored) < 256) {
-      return step.Error("a table entry is too close to a rounding tie to be the same on every host");
-    }
-    table[static_cast<size_t>(q + 128)] = static_cast<int8_t>(std::clamp(rounded, -128.0, 127.0));
-  }
+  const std::vector<int8_t> table = UnaryTable(step, function, alpha);
+  if (table.empty()) return;
   const TensorId id = step.Constant("table", DataType::kInt8, {256}, table);
   step.Set(Op::kUnary, Numerics::kAny, params, {node.inputs[0], id}, node.outputs);
 }
@@ -125,7 +84,7 @@ void ImportTanh(frontend::TfliteNode& node) {
   ImportUnary(node, "tanh");
 }
 void ImportElu(frontend::TfliteNode& node) {
-  ImportUnary(node, "elu");
+  ImportUnary(node, "elu", 1.0);
 }
 void ImportHardSwish(frontend::TfliteNode& node) {
   ImportUnary(node, "hard_swish");

@@ -74,6 +74,13 @@ int32_t SaturatedValue(double value, const Tensor& tensor) {
   return static_cast<int32_t>(std::clamp<double>(StoredValue(value, tensor), low, high));
 }
 
+std::optional<double> RoundComputed(double value) {
+  const double distance = std::fabs(std::fabs(value - std::trunc(value)) - 0.5);
+  const double margin = std::max(1.0, std::fabs(value)) * 0x1p-48;  // 16 units in the last place
+  if (distance > 0 && distance < margin) return std::nullopt;
+  return std::nearbyint(value);
+}
+
 void ActivationRange(const std::string& activation, double& min, double& max) {
   min = std::numeric_limits<float>::lowest();
   max = std::numeric_limits<float>::max();

@@ -3,6 +3,7 @@
 #define TAKT_CONVERTER_OPS_QUANTIZED_PARAMS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "converter/backend/step_builder.h"
@@ -30,6 +31,9 @@ bool IsInteger(DataType type);
 int32_t StoredValue(double value, const Tensor& tensor);
 /// As StoredValue, clamped to the type's range.
 int32_t SaturatedValue(double value, const Tensor& tensor);
+/// Nearest integer, ties to even, of a value computed with libm; nothing if the value is so close to a tie that the
+/// last bits of another libm could round it elsewhere (an exact tie comes from exact arithmetic, not from libm).
+std::optional<double> RoundComputed(double value);
 /// Range of real values that an activation leaves.
 void ActivationRange(const std::string& activation, double& min, double& max);
 /// The stored range of an activation on `output` (the type's own for "none").

@@ -40,8 +40,13 @@ void Lower(const Node&, backend::StepBuilder& step) {
   }
   std::vector<uint32_t> table(256);
   for (int d = 0; d < 256; ++d) {
-    table[static_cast<size_t>(d)] =
-        static_cast<uint32_t>(std::nearbyint(std::exp(-static_cast<double>(beta) * scale * d) * 4194304.0));
+    const auto entry = RoundComputed(std::exp(-static_cast<double>(beta) * scale * d) * 4194304.0);
+    if (!entry) {
+      return step.Error("entry " + std::to_string(d) +
+                        " of its table is too close to a rounding tie to be the same on every "
+                        "host; change the input's scale by its last bit");
+    }
+    table[static_cast<size_t>(d)] = static_cast<uint32_t>(*entry);
   }
   const TensorId table_id = step.Constant("table", DataType::kUint32, {256}, table);
   step.Set(Op::kSoftmax, Numerics::kFp32Rne, schema::SoftmaxParams(beta, 0, 0, 0), {node.inputs[0], table_id},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "schema/plan_generated.h"
 #include "tests/ops/op_test.h"
@@ -26,14 +27,31 @@ Results Clamp(const OpCase& c, const Inputs& in) {
   return Each(in, [&](double x) { return std::clamp(x, lo, hi); });
 }
 
+using Function = double (*)(double x, double alpha);
+const std::map<std::string, Function> kFunctions = {
+    {"logistic", [](double x, double) { return 1 / (1 + std::exp(-x)); }},
+    {"tanh", [](double x, double) { return std::tanh(x); }},
+    {"elu", [](double x, double alpha) { return x >= 0 ? x : alpha * std::expm1(x); }},
+    {"hard_swish", [](double x, double) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }},
+    {"leaky_relu", [](double x, double alpha) { return x >= 0 ? x : alpha * x; }},
+    {"gelu", [](double x, double) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; }},
+    {"exp", [](double x, double) { return std::exp(x); }},
+    {"log", [](double x, double) { return std::log(x); }},
+    {"sqrt", [](double x, double) { return std::sqrt(x); }},
+    {"rsqrt", [](double x, double) { return 1 / std::sqrt(x); }},
+    {"square", [](double x, double) { return x * x; }},
+    {"abs", [](double x, double) { return std::fabs(x); }},
+    {"neg", [](double x, double) { return -x; }},
+    {"sin", [](double x, double) { return std::sin(x); }},
+    {"cos", [](double x, double) { return std::cos(x); }},
+    {"floor", [](double x, double) { return std::floor(x); }},
+    {"ceil", [](double x, double) { return std::ceil(x); }},
+    {"round", [](double x, double) { return std::nearbyint(x); }},
+    {"sign", [](double x, double) { return static_cast<double>((x > 0) - (x < 0)); }}};
+
 Results Unary(const OpCase& c, const Inputs& in) {
-  const auto& name = std::get<std::string>(c.attributes.at("function"));
-  const double alpha = Number(c, "alpha");
-  if (name == "logistic") return Each(in, [](double x) { return 1 / (1 + std::exp(-x)); });
-  if (name == "tanh") return Each(in, [](double x) { return std::tanh(x); });
-  if (name == "elu") return Each(in, [&](double x) { return x >= 0 ? x : alpha * std::expm1(x); });
-  if (name == "hard_swish") return Each(in, [](double x) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; });
-  return Each(in, [&](double x) { return x >= 0 ? x : alpha * x; });
+  const Function f = kFunctions.at(std::get<std::string>(c.attributes.at("function")));
+  return Each(in, [&](double x) { return f(x, Number(c, "alpha")); });
 }
 
 const OpTraits kClamp = {.op = Op::kClamp, .oracle = Clamp};
@@ -42,6 +60,12 @@ const OpTraits kUnary = {.op = Op::kUnary, .oracle = Unary};
 OpCase ClampCase(Dims x, double min, double max) {
   return {{Int8(std::move(x), 0.05f, -10)}, {Int8({}, 0.05f, -10)}, {{"min", min}, {"max", max}}};
 }
+/// Every int8 value once.
+Operand All(float scale, int32_t zero_point) {
+  Operand x = Int8({2, 128}, scale, zero_point);
+  for (int q = -128; q < 128; ++q) x.fixed.push_back(q);
+  return x;
+}
 OpCase UnaryCase(const char* function, Operand x, float scale, int32_t zero_point, double alpha = 0) {
   return {{std::move(x)}, {Int8({}, scale, zero_point)}, {{"function", std::string(function)}, {"alpha", alpha}}};
 }
@@ -49,6 +73,34 @@ OpCase UnaryCase(const char* function, Operand x, float scale, int32_t zero_poin
 TEST(Clamp, EqualsOracle) {
   RunCases(kClamp, {ClampCase({1, 5, 7, 3}, 0, 6), ClampCase({200}, -1, 1), ClampCase({}, 0, 1e9),
                     ClampCase({2, 1, 2, 3, 1, 2}, -0.51, 0.26)});
+}
+
+TEST(Unary, EqualsOracle) {
+  std::vector<OpCase> cases;
+  for (const float scale : {0.0123f, 0.05f, 0.11f, 0.7f})
+    for (const int32_t zero_point : {-128, 5}) {
+      cases.push_back(UnaryCase("logistic", All(scale, zero_point), 1.0f / 256, -128));
+      cases.push_back(UnaryCase("tanh", All(scale, zero_point), 1.0f / 128, 0));
+      cases.push_back(UnaryCase("elu", All(scale, zero_point), scale, zero_point, 1));
+      cases.push_back(UnaryCase("hard_swish", All(scale, zero_point), scale * 0.9f, -100));
+      cases.push_back(UnaryCase("leaky_relu", All(scale, zero_point), scale * 1.3f, 3, 0.2));
+    }
+  cases.push_back(UnaryCase("leaky_relu", Int8({}, 0.1f, 0), 0.09f, 0, -0.5));
+  for (const char* name : {"gelu", "exp"}) cases.push_back(UnaryCase(name, All(0.031f, 7), 0.05f, -100));
+  cases.push_back(UnaryCase("log", Int8({200}, 0.031f, -128).Range(-120, 127), 0.04f, 20));
+  cases.push_back(UnaryCase("tanh", Int8({1, 2, 1, 3, 1, 5}, 0.03f, 0), 1.0f / 128, 0));
+  RunCases(kUnary, cases);
+}
+
+TEST(Unary, EqualsOracleInTheDefaultNumericsOnly) {
+  const Operand positive = Int8({200}, 0.031f, -128).Range(-120, 127);
+  std::vector<OpCase> cases;
+  for (const auto& [name, function] : kFunctions) cases.push_back(UnaryCase(name.c_str(), positive, 0.037f, -3, 1));
+  for (const char* name : {"square", "abs", "neg", "sin", "cos", "floor", "ceil", "round", "sign"})
+    cases.push_back(UnaryCase(name, All(0.031f, 7), 0.037f, -3));
+  OpTraits traits = kUnary;
+  traits.also_tflite = false;
+  RunCases(traits, cases);
 }
 
 TEST(Activations, RejectWhatBreaksTheirRule) {

@@ -369,7 +369,7 @@ void RunCases(const OpTraits& traits, const std::vector<OpCase>& cases) {
       RunCase(traits, c, in, Numerics::kFp32Rne);
     }
     if (!quantized) continue;
-    {
+    if (traits.also_tflite) {
       SCOPED_TRACE(name("tflite"));
       RunCase(traits, c, in, Numerics::kTflite);
     }

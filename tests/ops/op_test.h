@@ -85,6 +85,7 @@ struct OpTraits {
   Results (*tflite)(const OpCase& c, const Inputs& in) = nullptr;
   /// Whether a quantized case also runs as float32 on its real values.
   bool also_float = true;
+  bool also_tflite = true;
   /// What integers may differ from the rounded value where no exact result is known, beside tflite's 1.
   double within = 0;
 };

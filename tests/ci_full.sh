@@ -3,7 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tests/install_packages.sh --full
-tests/run.sh consumer clang sanitizers cortex-m
+tests/run.sh consumer cortex-m sanitizers
+cmake --workflow --preset clang
 cmake --workflow --preset tidy
 cmake --workflow --preset fuzz
 cmake --workflow --preset cross

@@ -56,8 +56,9 @@ inline constexpr uint32_t kStreamMagic = 0x31504E54;  // "TNP1"
   DIM(height)                                                                                                         \
   DIM(width)                                                                                                          \
   DIM(channels)                                                                                                       \
-  BYTES(x_row) BYTES(x_pixel) DIM(kernel_h) DIM(kernel_w) DIM(stride_h) DIM(stride_w) DIM(dilation_h) DIM(dilation_w) \
-      PAD(pad_top) PAD(pad_left) DIM(out_height) DIM(out_width)
+  BYTES(x_row)                                                                                                        \
+  BYTES(x_pixel) DIM(kernel_h) DIM(kernel_w) DIM(stride_h) DIM(stride_w) DIM(dilation_h) DIM(dilation_w) PAD(pad_top) \
+      PAD(pad_left) DIM(out_height) DIM(out_width)
 
 enum class MicroOp : uint8_t {
 #define TAKT_MICRO_OP(Name, name, pipes, ...) k##Name,

@@ -59,7 +59,10 @@ void Guard(Conversion& result, const std::string& name, const Stages& stages) {
 /// From an imported graph to plan bytes; `result` holds the graph and the importer's findings.
 void RunStages(Conversion& result, std::span<const uint8_t> model, const ConvertOptions& options) {
   const std::string& name = result.graph.name;
-  const Target* target = FindTarget(options.target);
+  Target npu_target = {};
+  if (options.machine)
+    npu_target = {options.machine->name, options.machine->memories[options.machine->feature_memory].name};
+  const Target* target = options.machine ? &npu_target : FindTarget(options.target);
   if (target == nullptr) {
     result.diagnostics.Error(WholeModel(name),
                              "no target '" + options.target + "'; there are: " + absl::StrJoin(TargetNames(), ", "));
@@ -77,6 +80,11 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   backend::AddScratch(result.graph, steps, reference::AllKernels());
   if (options.on_stage) options.on_stage("lower", result.graph);
   steps = memory::ScheduleSteps(result.graph, std::move(steps));
+  if (options.machine) {
+    result.npu = npu::Compile(result.graph, steps, *options.machine, result.diagnostics);
+    if (!result.diagnostics.ok()) return;
+    steps = result.npu.steps;
+  }
   const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
   const memory::Placement placement = memory::Place(liveness.buffers, kArenaAlignment);
   std::string wrong = memory::CheckPlacement(liveness.buffers, placement, kArenaAlignment);
@@ -85,8 +93,9 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
     result.diagnostics.Error(WholeModel(name), "internal error of memory planning: " + wrong);
     return;
   }
-  result.plan = backend::WritePlan({result.graph, steps, liveness, placement, model, *target, work, options.debug},
-                                   result.diagnostics);
+  result.plan = backend::WritePlan(
+      {result.graph, steps, liveness, placement, model, *target, work, options.debug, result.npu.device},
+      result.diagnostics);
   if (result.diagnostics.ok()) SelfCheck(result, name);
 }
 

@@ -13,6 +13,7 @@
 #include "converter/base/diagnostics.h"
 #include "converter/frontend/onnx_importer.h"
 #include "converter/ir/graph.h"
+#include "converter/npu/compiler.h"
 #include "engine/core/kernel.h"
 
 namespace takt {
@@ -20,9 +21,10 @@ namespace takt {
 /// Choices of a conversion; the defaults are what most people want.
 struct ConvertOptions {
   Numerics numerics = Numerics::kFp32Rne;
-  std::string target = "host";  ///< One of TargetNames().
-  bool keep_tensors = false;    ///< No pass that eliminates a tensor: each source tensor can be compared.
-  bool debug = false;           ///< Adds the debug table: source of every step and tensor.
+  std::string target = "host";                         ///< One of TargetNames(); ignored if there is a machine.
+  std::optional<npu::Machine> machine = std::nullopt;  ///< Compiles for the emulated NPU.
+  bool keep_tensors = false;  ///< No pass that eliminates a tensor: each source tensor can be compared.
+  bool debug = false;         ///< Adds the debug table: source of every step and tensor.
   /// Shapes of graph inputs by name, for dimensions that the model leaves open.
   std::map<std::string, std::vector<int32_t>> shapes{};
   /// Called after each stage with its name and the graph as it stands.
@@ -34,6 +36,7 @@ struct Conversion {
   std::vector<uint8_t> plan;
   ir::Graph graph;  ///< As lowered.
   Diagnostics diagnostics;
+  npu::Compilation npu;  ///< Jobs, if a machine was given.
 };
 
 /// Converts a TFLite model. Deterministic: the same bytes in give the same bytes out on every host. Never throws.

@@ -25,6 +25,8 @@ class Writer {
   void AddArenaTensors();
   void AddConstants();
   void AddConstant(TensorId id, std::vector<uint8_t>& block);
+  void AddBlock(const std::vector<uint8_t>& block);
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Job>>> AddJobs();
   void AddTensor(TensorId id, uint32_t offset, uint16_t base);
   template <typename T>
   static uint16_t Pooled(std::vector<T>& pool, const std::vector<T>& values);
@@ -99,12 +101,35 @@ void Writer::AddConstants() {
       }
     }
     if (block.empty()) continue;
-    const auto crc = Crc32(std::as_bytes(std::span<const uint8_t>(block)));
-    constants_.emplace_back(static_cast<uint32_t>(segment_.size()), static_cast<uint32_t>(block.size()), crc,
-                            schema::Layout::neutral, uint8_t{0}, uint16_t{0});
-    segment_.insert(segment_.end(), block.begin(), block.end());
-    segment_.resize((segment_.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment);
+    AddBlock(block);
   }
+}
+
+void Writer::AddBlock(const std::vector<uint8_t>& block) {
+  const auto crc = Crc32(std::as_bytes(std::span<const uint8_t>(block)));
+  constants_.emplace_back(static_cast<uint32_t>(segment_.size()), static_cast<uint32_t>(block.size()), crc,
+                          schema::Layout::neutral, uint8_t{0}, uint16_t{0});
+  segment_.insert(segment_.end(), block.begin(), block.end());
+  segment_.resize((segment_.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment);
+}
+
+flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Job>>> Writer::AddJobs() {
+  std::vector<flatbuffers::Offset<schema::Job>> jobs;
+  for (const JobSpec& job : in_.device.jobs) {
+    const auto stream = static_cast<uint16_t>(constants_.size());
+    AddBlock(job.stream);
+    std::vector<uint16_t> bases;
+    std::vector<schema::JobRange> ranges;
+    for (size_t i = 0; i < job.bases.size(); ++i) {
+      const auto bytes = static_cast<uint32_t>(in_.graph.tensor(job.bases[i]).byte_size());
+      bases.push_back(index_.at(job.bases[i]));
+      ranges.emplace_back(0, bytes, static_cast<uint8_t>(i), job.written[i]);
+    }
+    const auto base_vector = fbb_.CreateVector(bases);
+    const auto range_vector = fbb_.CreateVectorOfStructs(ranges);
+    jobs.push_back(schema::CreateJob(fbb_, 0, stream, base_vector, range_vector));
+  }
+  return jobs.empty() ? 0 : fbb_.CreateVector(jobs);
 }
 
 flatbuffers::Offset<schema::Step> Writer::AddStep(const StepSpec& spec) {
@@ -113,6 +138,9 @@ flatbuffers::Offset<schema::Step> Writer::AddStep(const StepSpec& spec) {
   fbb_.StartStruct(alignment);
   fbb_.PushBytes(spec.params.data(), size);
   const flatbuffers::Offset<void> params(fbb_.EndStruct());
+  if (spec.op == Op::kSubmit || spec.op == Op::kWait) {  // the job's bases are its operands
+    return schema::CreateStep(fbb_, static_cast<schema::Params>(spec.op), params);
+  }
   const auto first = static_cast<uint16_t>(operands_.size());
   for (TensorId id : spec.inputs) operands_.push_back(index_.at(id));
   for (TensorId id : spec.outputs) operands_.push_back(index_.at(id));
@@ -155,7 +183,10 @@ flatbuffers::Offset<schema::Target> Writer::AddTarget() {
   const std::vector<flatbuffers::Offset<schema::Memory>> memories = {schema::CreateMemory(fbb_, memory_name)};
   const auto memory_vector = fbb_.CreateVector(memories);
   const auto name = fbb_.CreateString(in_.target.name);
-  return schema::CreateTarget(fbb_, name, memory_vector);
+  const DevicePart& device = in_.device;
+  const auto devices = device.devices.empty() ? 0 : fbb_.CreateVectorOfStrings(device.devices);
+  const auto machine = device.machine.empty() ? 0 : fbb_.CreateVector(device.machine);
+  return schema::CreateTarget(fbb_, name, memory_vector, devices, machine, device.clock_hz);
 }
 
 /// Indices were cut to 16 bits, offsets to 32, as they were made.
@@ -199,6 +230,8 @@ std::vector<uint8_t> Writer::Write(Diagnostics& diagnostics) {
   const auto producer = fbb_.CreateString("takt");
   const auto source = fbb_.CreateVector(digest, 32);
   const auto target = AddTarget();
+  const auto jobs = AddJobs();
+  const auto costs = in_.device.costs.empty() ? 0 : fbb_.CreateVector(in_.device.costs);
   const std::vector<schema::Arena> arenas = {{static_cast<uint32_t>(in_.placement.peak_bytes),
                                               static_cast<uint32_t>(in_.placement.lower_bound_bytes), 16,
                                               schema::ArenaKind::activation, 0}};
@@ -215,8 +248,8 @@ std::vector<uint8_t> Writer::Write(Diagnostics& diagnostics) {
   const auto debug = in_.debug ? AddDebug() : flatbuffers::Offset<schema::Debug>();
   const schema::Limits limits(in_.work, static_cast<uint32_t>(tensors_.size()), static_cast<uint32_t>(steps.size()));
   fbb_.Finish(schema::CreatePlan(fbb_, kPlanMajor, kPlanMinor, producer, source, target, arena_vector, constants, dims,
-                                 strides, tensors, lives, operands, step_vector, 0, 0, input_vector, output_vector, 0,
-                                 &limits, reaches_minimum_, debug),
+                                 strides, tensors, lives, operands, step_vector, jobs, 0, input_vector, output_vector,
+                                 costs, &limits, reaches_minimum_, debug),
               schema::PlanIdentifier());
   std::vector<uint8_t> file(fbb_.GetBufferPointer(), fbb_.GetBufferPointer() + fbb_.GetSize());
   PlanTrailer trailer{};

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "converter/backend/job_spec.h"
 #include "converter/backend/step_builder.h"
 #include "converter/backend/target.h"
 #include "converter/base/diagnostics.h"
@@ -22,6 +23,7 @@ struct PlanInput {
   const Target& target;
   uint64_t work = 0;  ///< Inner iterations of one invocation (CheckSteps).
   bool debug = false;
+  DevicePart device = {};
 };
 
 /// The file: metadata, data segment, trailer. The same input gives the same bytes. Empty after an error: the format's

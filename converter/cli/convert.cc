@@ -1,6 +1,7 @@
 // takt convert
 #include "converter/backend/convert.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -13,10 +14,12 @@
 #include "converter/backend/target.h"
 #include "converter/cli/emit.h"
 #include "converter/cli/files.h"
+#include "converter/cli/npu_options.h"
 #include "converter/cli/session.h"
 #include "converter/cli/terminal.h"
 #include "converter/cli/verbs.h"
 #include "converter/ir/text.h"
+#include "converter/npu/report.h"
 #include "converter/report/plan_report.h"
 
 namespace takt::cli {
@@ -26,6 +29,7 @@ struct Options {
   std::string model, output, emit_c, emit_kernels, print_ir, input_layout = "nchw";
   std::vector<std::string> shapes;
   ConvertOptions convert;
+  NpuOptions npu;
   bool json = false;
 };
 
@@ -88,6 +92,13 @@ Conversion ConvertModel(const std::vector<uint8_t>& model, const Options& option
   return ConvertOnnx(model, path.filename().string(), onnx, options.convert);
 }
 
+/// Cores and machines.
+std::vector<std::string> Targets() {
+  std::vector<std::string> names = TargetNames();
+  std::ranges::copy(npu::PresetNames(), std::back_inserter(names));
+  return names;
+}
+
 Conversion Convert(Options& options) {
   const std::vector<uint8_t> model = ReadFile(options.model);
   if (IsPlan(model))
@@ -100,6 +111,8 @@ Conversion Convert(Options& options) {
 
 int Run(Options& options) {
   options.convert.debug = options.convert.debug || options.convert.keep_tensors;
+  const auto machine = ResolveMachine(options.npu, options.convert.target);
+  if (machine) options.convert.machine = machine->table;
   const Conversion made = Convert(options);
   if (!made.diagnostics.ok()) {
     if (options.json)
@@ -112,16 +125,19 @@ int Run(Options& options) {
   if (!options.emit_c.empty()) files = EmitC(file, options.emit_c);
   if (!options.emit_kernels.empty()) files.push_back(EmitKernels(file.plan(), options.emit_kernels));
   files.push_back({options.output, made.plan});
+  if (machine) std::ranges::copy(NpuFiles(options.npu, made, machine->table), std::back_inserter(files));
   const Requirements need = PlanNeed(file, "reference");
   WriteFiles(files);
   if (options.json) {
     nlohmann::ordered_json json = report::PlanJson(file.root(), made.plan.size(), need);
     json["diagnostics"] = DiagnosticsJson(made.diagnostics);
+    if (machine) json["npu"] = npu::ReportJson(made.graph, made.npu, *machine);
     std::printf("%s\n", json.dump(2).c_str());
   } else {
     PrintDiagnostics(made.diagnostics);
     std::printf("%s -> %s\n%s", options.model.c_str(), options.output.c_str(),
                 report::SummaryText(file.root(), made.plan.size(), need).c_str());
+    if (machine) std::printf("%s", npu::ReportText(made.graph, made.npu, *machine).c_str());
   }
   return kDone;
 }
@@ -141,9 +157,10 @@ void AddConvert(CLI::App& app, Action& action) {
   verb->add_option("--input-layout", options->input_layout, "Order of dimensions in which ONNX images are bound")
       ->check(CLI::IsMember({"nchw", "nhwc"}))
       ->capture_default_str();
-  verb->add_option("--target", options->convert.target, "What the plan is for: " + absl::StrJoin(TargetNames(), ", "))
-      ->check(CLI::IsMember(TargetNames()))
+  verb->add_option("--target", options->convert.target, "What the plan is for: " + absl::StrJoin(Targets(), ", "))
+      ->check(CLI::IsMember(Targets()))
       ->capture_default_str();
+  AddNpuOptions(*verb, options->npu);
   verb->add_flag("--debug", options->convert.debug, "Adds the sources of steps and tensors (compare needs them)");
   verb->add_flag("--keep-tensors", options->convert.keep_tensors,
                  "Eliminates no tensor, so that each can be compared; adds --debug");
@@ -157,6 +174,7 @@ void AddConvert(CLI::App& app, Action& action) {
                   "  takt convert kws.tflite -o kws.takt\n"
                   "  takt convert kws.tflite -o kws.takt --numerics tflite --keep-tensors   # for takt compare\n"
                   "  takt convert resnet.onnx -o resnet.takt --shape input=1x3x224x224 --input-layout nhwc\n"
+                  "  takt convert kws.tflite -o kws.takt --target ethos-u55-128 --set array.width=4\n"
                   "  takt convert kws.tflite -o kws.takt --emit-c firmware/ --emit-kernels firmware/kernels.h\n"
                   "Either all files are written, or none.\n") +
       kExitCodes);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "converter/cli/files.h"
 #include "converter/cli/npy.h"
+#include "converter/npu/compiler.h"
 
 namespace takt::cli {
 namespace {
@@ -74,6 +75,17 @@ Requirements PlanNeed(const PlanFile& file, const std::string& port) {
   return need;
 }
 
+/// The emulated NPU is the only device that plans are made for.
+void Session::InitNpu() {
+  if (plan().device_count() != 1 || plan().device_name(0) != npu::kDeviceName) {
+    throw InputError(absl::StrCat(file_.path(), ": is for devices that this build lacks; it has: ", npu::kDeviceName));
+  }
+  npu::Machine machine;
+  Require(file_.path(), npu::ReadMachine(plan().machine(), machine));
+  npu_workspace_ = AlignedBytes(npu::NpuEmu::WorkspaceBytes(machine));
+  Require(file_.path(), npu_.Init(plan().machine(), npu_workspace_.span(), npu_clock_));
+}
+
 Session::Session(const std::string& path, const std::string& port, Trace* trace) : file_(path) {
   const Requirements need = PlanNeed(file_, port);
   std::vector<std::span<std::byte>> spans;
@@ -88,6 +100,10 @@ Session::Session(const std::string& path, const std::string& port, Trace* trace)
   options.kernels = PortKernels(port);
   options.platform.clock.now = [](void*) { return Now(); };
   options.trace = trace;
+  if (plan().device_count() != 0) {
+    InitNpu();
+    options.devices = devices_;
+  }
   Require(path, net_.Init(plan(), options));
 }
 

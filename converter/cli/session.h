@@ -14,6 +14,7 @@
 #include "converter/cli/verbs.h"
 #include "engine/core/interpreter.h"
 #include "engine/plan/plan.h"
+#include "ports/npu_emu/npu_emu.h"
 #include "schema/plan_generated.h"
 
 namespace takt::cli {
@@ -65,9 +66,15 @@ class Session {
   Interpreter& net() { return net_; }
 
  private:
+  void InitNpu();
+
   PlanFile file_;
   std::vector<AlignedBytes> arenas_;
   AlignedBytes runtime_;
+  AlignedBytes npu_workspace_;
+  npu::VirtualClock npu_clock_;
+  npu::NpuEmu npu_;
+  Device* devices_[1] = {&npu_};
   Interpreter net_;
 };
 

@@ -245,7 +245,7 @@ std::optional<MachineDescription> ParseMachine(std::string_view text, const std:
                                                std::span<const std::string> overrides, Diagnostics& diagnostics) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) {
-    diagnostics.Error({origin, -1, "", ""}, "is not JSON; see converter/npu/MACHINES.md");
+    diagnostics.Error({origin, -1, "", ""}, "is not JSON; see converter/npu/README.md");
     return std::nullopt;
   }
   Diagnostics found;

@@ -1,4 +1,4 @@
-// Machine descriptions: JSON in, the compiled table out. converter/npu/MACHINES.md documents the form.
+// Machine descriptions: JSON in, the compiled table out. converter/npu/README.md documents the form.
 #ifndef TAKT_CONVERTER_NPU_MACHINE_JSON_H_
 #define TAKT_CONVERTER_NPU_MACHINE_JSON_H_
 

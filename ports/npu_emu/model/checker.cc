@@ -7,6 +7,7 @@ namespace takt::npu {
 namespace {
 
 constexpr uint32_t kRecent = 48;  ///< Accesses of a pipe that are remembered one by one.
+constexpr uint32_t kIntervals = 4;
 constexpr uint32_t kMarkBytes = 16;
 
 /// How many commands of every pipe are known to be done.
@@ -18,7 +19,7 @@ struct Clock {
   }
 };
 
-/// What a pipe has touched: the last accesses exactly, older ones as one interval for each space.
+/// What a pipe has touched: the last accesses exactly, older ones as a few intervals for each space (one a slot, as a rule).
 class History {
  public:
   void Add(const Access& access, uint32_t command) {
@@ -30,8 +31,9 @@ class History {
 
   /// Whether an access that may still be under way, i.e. by a command after `known`, conflicts with `access`.
   bool Conflicts(const Access& access, uint32_t known) const {
-    const Old& old = old_[access.space];
-    if (old.last > known && Clash(old.access, access)) return true;
+    for (const Entry& old : old_[access.space]) {
+      if (old.command > known && Clash(old.access, access)) return true;
+    }
     const uint32_t count = next_ < kRecent ? next_ : kRecent;
     for (uint32_t i = 1; i <= count; ++i) {
       const Entry& e = recent_[(next_ - i) % kRecent];
@@ -46,29 +48,34 @@ class History {
     Access access;
     uint32_t command = 0;
   };
-  struct Old {
-    Access access;
-    uint32_t last = 0;
-  };
-
   static bool Clash(const Access& a, const Access& b) {
     return a.space == b.space && (a.write || b.write) && a.begin < b.end && b.begin < a.end;
   }
+  static bool Touch(const Access& a, const Access& b) {
+    return a.write == b.write && a.begin <= b.end && b.begin <= a.end;
+  }
+  /// Joins an interval that it touches, else takes a free place, else widens the first.
   void Retire(const Entry& e) {
-    Old& old = old_[e.access.space];
-    if (old.last == 0) {
-      old.access = e.access;
-    } else {
-      old.access.begin = e.access.begin < old.access.begin ? e.access.begin : old.access.begin;
-      old.access.end = e.access.end > old.access.end ? e.access.end : old.access.end;
-      old.access.write = old.access.write || e.access.write;
+    Entry* place = nullptr;
+    for (Entry& old : old_[e.access.space]) {
+      if (old.command != 0 && Touch(old.access, e.access)) place = &old;
+      if (place == nullptr && old.command == 0) place = &old;
     }
-    old.last = e.command;
+    if (place == nullptr) place = &old_[e.access.space][0];
+    if (place->command == 0) {
+      *place = e;
+      return;
+    }
+    Access& a = place->access;
+    a.begin = e.access.begin < a.begin ? e.access.begin : a.begin;
+    a.end = e.access.end > a.end ? e.access.end : a.end;
+    a.write = a.write || e.access.write;
+    place->command = e.command;
   }
 
   Entry recent_[kRecent];
   uint32_t next_ = 0;
-  Old old_[kFirstBase + kMaxBases];
+  Entry old_[kFirstBase + kMaxBases][kIntervals];
 };
 
 struct EventState {

@@ -1,0 +1,53 @@
+#include "converter/cli/npu_options.h"
+
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "converter/npu/disassembler.h"
+#include "converter/npu/report.h"
+
+namespace takt::cli {
+void AddNpuOptions(CLI::App& verb, NpuOptions& options) {
+  verb.add_option("--machine", options.machine, "JSON description of a machine (ports/npu_emu/machines)");
+  verb.add_option("--set", options.overrides, "Changes the machine: array.width=4, memories.sram.read_latency=100")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb.add_option("--timeline", options.timeline, "File for the timeline of the jobs (Chrome or Perfetto JSON)");
+  verb.add_option("--disassembly", options.disassembly, "File for the jobs' commands as text");
+}
+
+std::optional<npu::MachineDescription> ResolveMachine(const NpuOptions& options, const std::string& target) {
+  std::string json;
+  std::string origin = target;
+  if (!options.machine.empty()) {
+    origin = options.machine;
+    const std::vector<uint8_t> bytes = ReadFile(origin);
+    json.assign(bytes.begin(), bytes.end());
+  } else if (const auto preset = npu::PresetJson(target)) {
+    json = *preset;
+  } else {
+    if (!options.overrides.empty())
+      throw InputError("--set changes a machine: give --machine or a machine as --target");
+    return std::nullopt;
+  }
+  Diagnostics diagnostics;
+  auto machine = npu::ParseMachine(json, origin, options.overrides, diagnostics);
+  for (const Diagnostic& d : diagnostics.all()) std::fprintf(stderr, "%s\n", d.ToString().c_str());
+  if (!machine) throw InputError(absl::StrCat(origin, ": no machine can be made of it"));
+  return machine;
+}
+
+std::vector<OutputFile> NpuFiles(const NpuOptions& options, const Conversion& made, const npu::Machine& machine) {
+  std::vector<OutputFile> files;
+  if (!options.timeline.empty()) files.push_back(TextFile(options.timeline, npu::TimelineJson(made.npu, machine)));
+  if (!options.disassembly.empty()) {
+    std::string text;
+    for (const backend::JobSpec& job : made.npu.device.jobs) {
+      absl::StrAppend(&text, npu::Disassemble(std::as_bytes(std::span(job.stream))));
+    }
+    files.push_back(TextFile(options.disassembly, text));
+  }
+  return files;
+}
+
+}  // namespace takt::cli

@@ -1,0 +1,80 @@
+// Parts of images, and the copies that bring them on chip and back.
+#ifndef TAKT_CONVERTER_NPU_BOXES_H_
+#define TAKT_CONVERTER_NPU_BOXES_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "converter/npu/stream_writer.h"
+#include "converter/npu/tiling.h"
+
+namespace takt::npu {
+
+/// Part [first, first + size) of an axis.
+struct Part {
+  uint32_t first = 0, size = 0;
+  friend bool operator==(const Part&, const Part&) = default;
+};
+
+inline Part PartOf(uint32_t i, uint32_t tile, uint32_t whole) {
+  return {i * tile, std::min(tile, whole - i * tile)};
+}
+
+/// The input cells that outputs `out` read, inside the image, and the padding before them.
+inline Part InputOf(Part out, uint32_t stride, uint32_t kernel, uint32_t dilation, uint32_t pad, uint32_t size,
+                    uint32_t& pad_before) {
+  const int64_t start = int64_t{out.first} * stride - pad;
+  const int64_t end = start + static_cast<int64_t>(InputExtent(out.size, stride, kernel, dilation));
+  const int64_t first = std::clamp<int64_t>(start, 0, size - 1), last = std::clamp<int64_t>(end, first + 1, size);
+  pad_before = static_cast<uint32_t>(first - start > 0 ? first - start : 0);
+  return {static_cast<uint32_t>(first), static_cast<uint32_t>(last - first)};
+}
+
+inline Address Plus(Address a, uint64_t bytes) {
+  a.offset += static_cast<uint32_t>(bytes);
+  return a;
+}
+
+/// A box of an NHWC image against a dense tile, in either direction.
+inline Copy BoxCopy(Address image, uint32_t width, uint32_t channels, Part y, Part x, Part c, Address tile,
+                    bool store) {
+  const uint64_t offset = (uint64_t{y.first} * width + x.first) * channels + c.first;
+  Copy op{.from = Plus(image, offset),
+          .to = tile,
+          .planes = y.size,
+          .rows = x.size,
+          .row_bytes = c.size,
+          .from_row = channels,
+          .to_row = c.size,
+          .from_plane = width * channels,
+          .to_plane = x.size * c.size};
+  if (c.size == channels && uint64_t{x.size} * c.size <= 0xFFFF) {  // rows of pixels are dense
+    op.planes = 1, op.rows = y.size, op.row_bytes = x.size * c.size;
+    op.from_row = width * channels, op.to_row = op.row_bytes, op.from_plane = op.to_plane = 0;
+  }
+  if (store) {
+    std::swap(op.from, op.to);
+    std::swap(op.from_row, op.to_row);
+    std::swap(op.from_plane, op.to_plane);
+  }
+  return op;
+}
+
+/// A dense run of any length, in one copy or two.
+inline void EmitRun(StreamWriter& w, Pipe pipe, Address from, Address to, uint64_t bytes) {
+  constexpr uint32_t kRow = 0x4000;
+  if (bytes <= 0xFFFF) return w.Emit(pipe, Copy{.from = from, .to = to, .row_bytes = static_cast<uint32_t>(bytes)});
+  const uint64_t rows = bytes / kRow, rest = bytes % kRow;
+  w.Emit(pipe, Copy{.from = from,
+                    .to = to,
+                    .rows = static_cast<uint32_t>(rows),
+                    .row_bytes = kRow,
+                    .from_row = kRow,
+                    .to_row = kRow});
+  if (rest != 0) EmitRun(w, pipe, Plus(from, rows * kRow), Plus(to, rows * kRow), rest);
+}
+
+}  // namespace takt::npu
+
+#endif  // TAKT_CONVERTER_NPU_BOXES_H_

@@ -1,0 +1,48 @@
+// From lowered steps to steps that submit jobs: partitions, cuts into tiles, places intermediate tensors, writes
+// streams.
+#ifndef TAKT_CONVERTER_NPU_COMPILER_H_
+#define TAKT_CONVERTER_NPU_COMPILER_H_
+
+#include <string>
+#include <vector>
+
+#include "converter/backend/job_spec.h"
+#include "converter/backend/step_builder.h"
+#include "converter/base/diagnostics.h"
+#include "converter/npu/tiling.h"
+#include "ports/npu_emu/model/timing.h"
+
+namespace takt::npu {
+
+inline constexpr const char* kDeviceName = "npu_emu";
+
+/// One layer of a job, for reports: which step of the host's list it was and where its commands begin in the stream.
+struct CompiledLayer {
+  int node = -1;
+  Layer layer;
+  Tiling tiling;
+  uint32_t first_command = 0;
+};
+
+struct CompiledJob {
+  std::vector<CompiledLayer> layers;
+  Timing timing;
+};
+
+struct Compilation {
+  std::vector<backend::StepSpec> steps;
+  backend::DevicePart device;
+  std::vector<CompiledJob> jobs;
+};
+
+/// Replaces runs of steps that the NPU can run by Submit and Wait. What stays on the host is named with its reason and
+/// its cost. The same input gives the same output.
+Compilation Compile(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine,
+                    Diagnostics& diagnostics);
+
+/// Cycles of a step on the machine's host.
+uint64_t HostCycles(const ir::Graph& graph, const backend::StepSpec& step, const Machine& machine);
+
+}  // namespace takt::npu
+
+#endif  // TAKT_CONVERTER_NPU_COMPILER_H_

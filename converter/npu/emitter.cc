@@ -1,0 +1,342 @@
+#include "converter/npu/emitter.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "converter/npu/boxes.h"
+#include "ports/npu_emu/model/access.h"
+#include "ports/npu_emu/model/cost.h"
+
+namespace takt::npu {
+namespace {
+
+constexpr uint32_t kStoredEvent = 16;  ///< All stores of a layer are done; the channels have 0 .. 15.
+constexpr size_t kConstantAlignment = 16;
+
+Add AddOf(const schema::AddParams& p, Numerics numerics) {
+  Add op;
+  op.numerics = static_cast<uint32_t>(numerics);
+  op.a_multiplier = p.a_multiplier(), op.b_multiplier = p.b_multiplier(), op.output_multiplier = p.output_multiplier();
+  op.a_shift = p.a_shift(), op.b_shift = p.b_shift(), op.output_shift = p.output_shift(),
+  op.left_shift = p.left_shift();
+  op.a_zero_point = p.a_zero_point(), op.b_zero_point = p.b_zero_point(), op.output_zero_point = p.output_zero_point();
+  op.function = static_cast<uint32_t>(p.function());
+  op.low = static_cast<int32_t>(p.clamp().min()), op.high = static_cast<int32_t>(p.clamp().max());
+  return op;
+}
+
+}  // namespace
+
+void Channel::Open(StreamWriter& w) const {
+  w.EmitSet(consumer_, free_);
+  w.EmitSet(consumer_, free_);
+}
+void Channel::Close(StreamWriter& w) const {
+  w.EmitWait(producer_, free_);
+  w.EmitWait(producer_, free_);
+}
+Address Channel::Acquire(StreamWriter& w) {
+  w.EmitWait(producer_, free_);
+  return Slot(acquired_++);
+}
+Address Channel::Take(StreamWriter& w) {
+  w.EmitWait(consumer_, ready_);
+  return Slot(taken_++);
+}
+
+/// One layer of a job: a visit for every tile and part of the sum; operands stay while the next visit reads them again.
+class LayerEmitter {
+ public:
+  LayerEmitter(Emitter& e, const Layer& layer, const Tiling& tiling, const LayerPlace& place, const ir::Graph& graph)
+      : e_(e), w_(e.w_), l_(layer), t_(tiling), place_(place), graph_(graph) {}
+
+  void Run();
+
+ private:
+  struct Tile {
+    Part y, x, c;
+  };
+  void RunContractionTile(const Tile& tile);
+  void RunVectorTile(const Tile& tile);
+  void LoadWeights(const Tile& tile, Part in);
+  void LoadParameters(Part c);
+  void LoadFeatures(const Tile& tile, Part in);
+  void Compute(const Tile& tile, Part in, Address acc, bool accumulate);
+  void Finish(const Tile& tile, Address acc, std::optional<Address> skip);
+  void Store(const Tile& tile, Address slot);
+  void BeforeFeatures();
+  void ReleaseAll();
+  bool depthwise() const { return l_.kind == LayerKind::kDepthwise; }
+  Channel& MacFeatures() { return e_.m_.two_level() ? e_.a_ : e_.x_; }
+  Channel& MacWeights() { return e_.m_.two_level() ? e_.b_ : e_.weight_; }
+  std::vector<uint8_t> PackWeights(Part out, Part in) const;
+  std::vector<uint8_t> PackParameters(Part c) const;
+  Address AddConstants(const std::vector<uint8_t>& bytes);
+  Part BoxRows(Part y, uint32_t& pad) const {
+    return InputOf(y, l_.stride_h, l_.kernel_h, l_.dilation_h, l_.pad_top, l_.height, pad);
+  }
+  Part BoxColumns(Part x, uint32_t& pad) const {
+    return InputOf(x, l_.stride_w, l_.kernel_w, l_.dilation_w, l_.pad_left, l_.width, pad);
+  }
+  template <typename T>
+  void SetWindow(T& op, const Tile& tile, uint32_t channels) const;
+
+  Emitter& e_;
+  StreamWriter& w_;
+  const Layer& l_;
+  const Tiling& t_;
+  const LayerPlace& place_;
+  const ir::Graph& graph_;
+  // What the consumers hold: the operand's key and its slot.
+  std::optional<std::array<Part, 3>> held_features_;
+  std::optional<std::array<Part, 2>> held_weights_;
+  std::optional<Part> held_parameters_;
+  Address features_, weights_, parameters_;
+  std::vector<std::pair<std::array<Part, 2>, Address>> packed_;  ///< Each weight tile is packed once.
+};
+
+Address LayerEmitter::AddConstants(const std::vector<uint8_t>& bytes) {
+  std::vector<uint8_t>& all = e_.constants_;
+  const auto offset = static_cast<uint32_t>(all.size());
+  all.insert(all.end(), bytes.begin(), bytes.end());
+  all.resize(CeilDiv(all.size(), kConstantAlignment) * kConstantAlignment);
+  return {place_.constants, 0, 0, offset};
+}
+
+/// [oc][ky][kx][c] of OHWI; [ky][kx][c] of 1HWO for depthwise.
+std::vector<uint8_t> LayerEmitter::PackWeights(Part out, Part in) const {
+  const ir::Bytes& w = *graph_.tensor(l_.weights).data;
+  const size_t taps = size_t{l_.kernel_h} * l_.kernel_w;
+  std::vector<uint8_t> packed;
+  const auto append = [&](size_t at, uint32_t n) {
+    packed.insert(packed.end(), w.begin() + static_cast<ptrdiff_t>(at), w.begin() + static_cast<ptrdiff_t>(at + n));
+  };
+  if (depthwise()) {
+    for (size_t tap = 0; tap < taps; ++tap) append(tap * l_.out_channels + out.first, out.size);
+    return packed;
+  }
+  for (uint32_t oc = out.first; oc < out.first + out.size; ++oc) {
+    for (size_t tap = 0; tap < taps; ++tap) append((oc * taps + tap) * l_.channels + in.first, in.size);
+  }
+  return packed;
+}
+
+/// Bias, then the requantization table.
+std::vector<uint8_t> LayerEmitter::PackParameters(Part c) const {
+  const ir::Bytes &bias = *graph_.tensor(l_.bias).data, &table = *graph_.tensor(l_.table).data;
+  const auto entry = static_cast<ptrdiff_t>(TableEntryBytes(static_cast<uint32_t>(l_.numerics)));
+  const ptrdiff_t first = c.first, last = first + c.size;
+  std::vector<uint8_t> packed(bias.begin() + 4 * first, bias.begin() + 4 * last);
+  packed.insert(packed.end(), table.begin() + entry * first, table.begin() + entry * last);
+  return packed;
+}
+
+void LayerEmitter::LoadWeights(const Tile& tile, Part in) {
+  const std::array<Part, 2> key = {tile.c, in};
+  if (held_weights_ == key) return;
+  if (held_weights_) MacWeights().Release(w_);
+  auto at = std::find_if(packed_.begin(), packed_.end(), [&](const auto& p) { return p.first == key; });
+  if (at == packed_.end()) at = packed_.insert(at, {key, AddConstants(PackWeights(tile.c, in))});
+  const uint64_t bytes =
+      uint64_t{l_.kernel_h} * l_.kernel_w * (depthwise() ? tile.c.size : uint64_t{tile.c.size} * in.size);
+  const Address slot = e_.weight_.Acquire(w_);
+  EmitRun(w_, Pipe::kLoad, at->second, slot, bytes);
+  e_.weight_.Publish(w_);
+  if (e_.m_.two_level()) {
+    const Address from = e_.weight_.Take(w_);
+    EmitRun(w_, Pipe::kOperand, from, e_.b_.Acquire(w_), bytes);
+    e_.b_.Publish(w_);
+    e_.weight_.Release(w_);
+  }
+  weights_ = MacWeights().Take(w_);
+  held_weights_ = key;
+}
+
+void LayerEmitter::LoadParameters(Part c) {
+  if (held_parameters_ == c) return;
+  if (held_parameters_) e_.parameter_.Release(w_);
+  const std::vector<uint8_t> bytes = PackParameters(c);
+  const uint64_t size = bytes.size();
+  const Address from = AddConstants(bytes);
+  EmitRun(w_, Pipe::kLoad, from, e_.parameter_.Acquire(w_), size);
+  e_.parameter_.Publish(w_);
+  parameters_ = e_.parameter_.Take(w_);
+  held_parameters_ = c;
+}
+
+/// Features that the layer before stored may be read once its stores are done.
+void LayerEmitter::BeforeFeatures() {
+  if (e_.stored_) w_.EmitWait(e_.m_.feature_pipe, kStoredEvent);
+  e_.stored_ = false;
+}
+
+void LayerEmitter::LoadFeatures(const Tile& tile, Part in) {
+  uint32_t pad = 0;
+  const Part rows = BoxRows(tile.y, pad), columns = BoxColumns(tile.x, pad);
+  const std::array<Part, 3> key = {rows, columns, in};
+  if (held_features_ == key) return;
+  if (held_features_) MacFeatures().Release(w_);
+  BeforeFeatures();
+  const Address slot = e_.x_.Acquire(w_);
+  w_.Emit(e_.m_.feature_pipe, BoxCopy(place_.x, l_.width, l_.channels, rows, columns, in, slot, false));
+  e_.x_.Publish(w_);
+  if (e_.m_.two_level()) {
+    const Address from = e_.x_.Take(w_);
+    EmitRun(w_, Pipe::kOperand, from, e_.a_.Acquire(w_), uint64_t{rows.size} * columns.size * in.size);
+    e_.a_.Publish(w_);
+    e_.x_.Release(w_);
+  }
+  features_ = MacFeatures().Take(w_);
+  held_features_ = key;
+}
+
+template <typename T>
+void LayerEmitter::SetWindow(T& op, const Tile& tile, uint32_t channels) const {
+  const Part rows = BoxRows(tile.y, op.pad_top), columns = BoxColumns(tile.x, op.pad_left);
+  op.height = rows.size, op.width = columns.size, op.channels = channels;
+  op.x_pixel = channels, op.x_row = columns.size * channels;
+  op.kernel_h = l_.kernel_h, op.kernel_w = l_.kernel_w, op.stride_h = l_.stride_h, op.stride_w = l_.stride_w;
+  op.dilation_h = l_.dilation_h, op.dilation_w = l_.dilation_w;
+  op.out_height = tile.y.size, op.out_width = tile.x.size;
+}
+
+void LayerEmitter::Compute(const Tile& tile, Part in, Address acc, bool accumulate) {
+  const auto emit = [&](auto op) {
+    op.x = features_, op.w = weights_, op.acc = acc;
+    SetWindow(op, tile, in.size);
+    op.out_channels = tile.c.size;
+    op.x_zero_point = l_.x_zero_point, op.w_zero_point = l_.w_zero_point, op.accumulate = accumulate;
+    w_.Emit(Pipe::kMac, op);
+  };
+  depthwise() ? emit(Depthwise{}) : emit(Contract{});
+}
+
+void LayerEmitter::RunContractionTile(const Tile& tile) {
+  const uint32_t chunks = depthwise() ? 1 : static_cast<uint32_t>(CeilDiv(l_.channels, t_.in_channels));
+  Address acc;
+  for (uint32_t k = 0; k < chunks; ++k) {
+    const Part in = depthwise() ? tile.c : PartOf(k, t_.in_channels, l_.channels);
+    LoadWeights(tile, in);
+    if (k == 0) LoadParameters(tile.c);
+    LoadFeatures(tile, in);
+    if (k == 0) acc = e_.acc_.Acquire(w_);
+    Compute(tile, in, acc, k != 0);
+  }
+  e_.acc_.Publish(w_);
+  std::optional<Address> skip;
+  if (l_.skip != ir::kNoTensor) {
+    const Address slot = e_.skip_.Acquire(w_);
+    w_.Emit(e_.m_.feature_pipe,
+            BoxCopy(place_.skip, l_.out_width, l_.out_channels, tile.y, tile.x, tile.c, slot, false));
+    e_.skip_.Publish(w_);
+    skip = slot;
+  }
+  Finish(tile, e_.acc_.Take(w_), skip);
+}
+
+void LayerEmitter::Finish(const Tile& tile, Address acc, std::optional<Address> skip) {
+  const Address y = e_.out_.Acquire(w_);
+  w_.Emit(Pipe::kVector, Requantize{.acc = acc,
+                                    .bias = parameters_,
+                                    .table = Plus(parameters_, uint64_t{tile.c.size} * 4),
+                                    .y = y,
+                                    .pixels = tile.y.size * tile.x.size,
+                                    .channels = tile.c.size,
+                                    .numerics = static_cast<uint32_t>(l_.numerics),
+                                    .zero_point = l_.y_zero_point,
+                                    .low = l_.low,
+                                    .high = l_.high});
+  e_.acc_.Release(w_);
+  if (skip) {
+    Add add = AddOf(*l_.add, l_.numerics);
+    add.a = e_.skip_.Take(w_), add.b = add.y = y;
+    add.rows = tile.y.size * tile.x.size, add.row_bytes = tile.c.size;
+    w_.Emit(Pipe::kVector, add);
+    e_.skip_.Release(w_);
+  }
+  e_.out_.Publish(w_);
+  Store(tile, e_.out_.Take(w_));
+}
+
+void LayerEmitter::Store(const Tile& tile, Address slot) {
+  w_.Emit(Pipe::kStore, BoxCopy(place_.y, l_.out_width, l_.out_channels, tile.y, tile.x, tile.c, slot, true));
+  e_.out_.Release(w_);
+}
+
+/// Pools and additions: features come to the vector unit through the skip buffer.
+void LayerEmitter::RunVectorTile(const Tile& tile) {
+  BeforeFeatures();
+  const Address x = e_.skip_.Acquire(w_);
+  if (l_.kind == LayerKind::kAdd) {
+    const Address b = Plus(x, tile.x.size);
+    EmitRun(w_, e_.m_.feature_pipe, Plus(place_.x, tile.x.first), x, tile.x.size);
+    EmitRun(w_, e_.m_.feature_pipe, Plus(place_.skip, tile.x.first), b, tile.x.size);
+    e_.skip_.Publish(w_);
+    Add add = AddOf(*l_.add, l_.numerics);
+    add.a = e_.skip_.Take(w_), add.b = b, add.y = e_.out_.Acquire(w_);
+    add.row_bytes = tile.x.size;
+    w_.Emit(Pipe::kVector, add);
+  } else {
+    Pool pool;
+    SetWindow(pool, tile, tile.c.size);
+    uint32_t pad = 0;
+    w_.Emit(e_.m_.feature_pipe,
+            BoxCopy(place_.x, l_.width, l_.channels, BoxRows(tile.y, pad), BoxColumns(tile.x, pad), tile.c, x, false));
+    e_.skip_.Publish(w_);
+    pool.x = e_.skip_.Take(w_), pool.y = e_.out_.Acquire(w_);
+    pool.function = l_.pool_function, pool.low = l_.low, pool.high = l_.high;
+    w_.Emit(Pipe::kVector, pool);
+  }
+  e_.skip_.Release(w_);
+  e_.out_.Publish(w_);
+  Store(tile, e_.out_.Take(w_));
+}
+
+void LayerEmitter::ReleaseAll() {
+  if (held_features_) MacFeatures().Release(w_);
+  if (held_weights_) MacWeights().Release(w_);
+  if (held_parameters_) e_.parameter_.Release(w_);
+}
+
+void LayerEmitter::Run() {
+  const auto rows = static_cast<uint32_t>(CeilDiv(l_.out_height, t_.out_height));
+  const auto columns = static_cast<uint32_t>(CeilDiv(l_.out_width, t_.out_width));
+  const uint32_t spatial = rows * columns;
+  const auto depth = static_cast<uint32_t>(CeilDiv(l_.out_channels, t_.out_channels));
+  for (uint32_t n = 0; n < spatial * depth; ++n) {
+    const uint32_t s = t_.channels_outer ? n % spatial : n / depth, d = t_.channels_outer ? n / spatial : n % depth;
+    const Tile tile = {PartOf(s / columns, t_.out_height, l_.out_height),
+                       PartOf(s % columns, t_.out_width, l_.out_width), PartOf(d, t_.out_channels, l_.out_channels)};
+    l_.weights != ir::kNoTensor ? RunContractionTile(tile) : RunVectorTile(tile);
+  }
+  ReleaseAll();
+  w_.EmitSet(Pipe::kStore, kStoredEvent);
+  e_.stored_ = true;
+}
+
+Emitter::Emitter(const Machine& machine)
+    : m_(machine),
+      x_(machine, Buffer::kFeature, machine.feature_pipe, machine.two_level() ? Pipe::kOperand : Pipe::kMac, 0),
+      weight_(machine, Buffer::kWeight, Pipe::kLoad, machine.two_level() ? Pipe::kOperand : Pipe::kMac, 2),
+      a_(machine, Buffer::kFeatureA, Pipe::kOperand, Pipe::kMac, 4),
+      b_(machine, Buffer::kWeightB, Pipe::kOperand, Pipe::kMac, 6),
+      acc_(machine, Buffer::kAccumulator, Pipe::kMac, Pipe::kVector, 8),
+      out_(machine, Buffer::kOutput, Pipe::kVector, Pipe::kStore, 10),
+      parameter_(machine, Buffer::kParameter, Pipe::kLoad, Pipe::kVector, 12),
+      skip_(machine, Buffer::kSkip, machine.feature_pipe, Pipe::kVector, 14) {
+  for (const Channel* channel : {&x_, &weight_, &a_, &b_, &acc_, &out_, &parameter_, &skip_}) channel->Open(w_);
+}
+
+void Emitter::Emit(const Layer& layer, const Tiling& tiling, const LayerPlace& place, const ir::Graph& graph) {
+  LayerEmitter(*this, layer, tiling, place, graph).Run();
+}
+
+void Emitter::Close() {
+  for (const Channel* channel : {&x_, &weight_, &a_, &b_, &acc_, &out_, &parameter_, &skip_}) channel->Close(w_);
+  if (stored_) w_.EmitWait(m_.feature_pipe, kStoredEvent);
+  stored_ = false;
+}
+
+}  // namespace takt::npu

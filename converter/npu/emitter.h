@@ -1,0 +1,69 @@
+// Tiles of layers as commands: loads, computing and stores overlap through double-buffered channels.
+#ifndef TAKT_CONVERTER_NPU_EMITTER_H_
+#define TAKT_CONVERTER_NPU_EMITTER_H_
+
+#include <vector>
+
+#include "converter/npu/stream_writer.h"
+#include "converter/npu/tiling.h"
+
+namespace takt::npu {
+
+/// Two slots of a buffer between two pipes. Events count: `ready` slots that are filled, `free` slots that are empty.
+class Channel {
+ public:
+  Channel(const Machine& machine, Buffer buffer, Pipe producer, Pipe consumer, uint32_t first_event)
+      : buffer_(buffer),
+        producer_(producer),
+        consumer_(consumer),
+        slot_(machine.slot(buffer)),
+        ready_(first_event),
+        free_(first_event + 1) {}
+
+  void Open(StreamWriter& w) const;   ///< The consumer hands out both slots.
+  void Close(StreamWriter& w) const;  ///< The producer takes them back.
+  Address Acquire(StreamWriter& w);   ///< The producer may fill this slot.
+  void Publish(StreamWriter& w) const { w.EmitSet(producer_, ready_); }
+  Address Take(StreamWriter& w);  ///< The consumer may read the slot that was filled first.
+  void Release(StreamWriter& w) const { w.EmitSet(consumer_, free_); }
+
+ private:
+  Address Slot(uint32_t n) const { return {static_cast<uint8_t>(buffer_), 0, 0, n % 2 * slot_}; }
+
+  Buffer buffer_;
+  Pipe producer_, consumer_;
+  uint32_t slot_, ready_, free_;
+  uint32_t acquired_ = 0, taken_ = 0;
+};
+
+/// Where a layer's operands lie.
+struct LayerPlace {
+  Address x, y, skip;
+  uint8_t constants = kFirstBase;  ///< Space of the packed constants.
+};
+
+/// Writes one job, layer by layer. Packed constants grow beside it, in the order in which the machine reads them.
+class Emitter {
+ public:
+  explicit Emitter(const Machine& machine);
+
+  void Emit(const Layer& layer, const Tiling& tiling, const LayerPlace& place, const ir::Graph& graph);
+  /// Ends the job; no layer may follow.
+  void Close();
+
+  StreamWriter& writer() { return w_; }
+  const std::vector<uint8_t>& constants() const { return constants_; }
+
+ private:
+  friend class LayerEmitter;
+
+  const Machine& m_;
+  StreamWriter w_;
+  std::vector<uint8_t> constants_;
+  Channel x_, weight_, a_, b_, acc_, out_, parameter_, skip_;
+  bool stored_ = false;  ///< The layer before set the event that its stores are done; nobody has waited for it.
+};
+
+}  // namespace takt::npu
+
+#endif  // TAKT_CONVERTER_NPU_EMITTER_H_

@@ -1,0 +1,166 @@
+#include "converter/npu/layer.h"
+
+#include <cstring>
+
+namespace takt::npu {
+namespace {
+
+using ir::Tensor;
+
+constexpr int64_t kMaxDim = 65535;
+
+template <typename T>
+const T& ParamsOf(const backend::StepSpec& step) {
+  return *reinterpret_cast<const T*>(step.params.data());
+}
+
+bool IsDenseInt8(const Tensor& t) {
+  return t.type == DataType::kInt8 && (!t.view || t.view->strides.empty());
+}
+
+/// What every step must meet. The texts are the documentation.
+struct Constraint {
+  const char* text;
+  bool (*holds)(const ir::Graph& graph, const backend::StepSpec& step);
+};
+
+bool IsContraction(Op op) {
+  return op == Op::kConv2d || op == Op::kConv2dAdd || op == Op::kDepthwiseConv2d || op == Op::kFullyConnected;
+}
+
+bool SameDims(const ir::Graph& graph, const backend::StepSpec& step) {
+  if (step.op != Op::kAdd) return true;
+  return graph.tensor(step.inputs[0]).dims == graph.tensor(step.outputs[0]).dims &&
+         graph.tensor(step.inputs[1]).dims == graph.tensor(step.outputs[0]).dims;
+}
+
+const Constraint kConstraints[] = {
+    {"the op is a convolution, a depthwise convolution, fully connected, a pool or an addition",
+     [](const ir::Graph&, const backend::StepSpec& s) {
+       return IsContraction(s.op) || s.op == Op::kAveragePool2d || s.op == Op::kMaxPool2d || s.op == Op::kAdd;
+     }},
+    {"activations are int8 and dense",
+     [](const ir::Graph& g, const backend::StepSpec& s) {
+       const auto last = s.inputs.back();
+       const bool skip = s.op != Op::kConv2dAdd && s.op != Op::kAdd;
+       return IsDenseInt8(g.tensor(s.inputs[0])) && IsDenseInt8(g.tensor(s.outputs[0])) &&
+              (skip || IsDenseInt8(g.tensor(last)));
+     }},
+    {"the step reads no constant but weights, bias and requantization",
+     [](const ir::Graph& g, const backend::StepSpec& s) {
+       return !g.tensor(s.inputs[0]).is_constant() && (s.op != Op::kAdd || !g.tensor(s.inputs[1]).is_constant());
+     }},
+    {"weights, bias and requantization are constants, weights int8",
+     [](const ir::Graph& g, const backend::StepSpec& s) {
+       return !IsContraction(s.op) || (s.inputs.size() >= 4 && g.tensor(s.inputs[1]).is_constant() &&
+                                       g.tensor(s.inputs[1]).type == DataType::kInt8 &&
+                                       g.tensor(s.inputs[2]).is_constant() && g.tensor(s.inputs[3]).is_constant());
+     }},
+    {"the batch is 1",
+     [](const ir::Graph& g, const backend::StepSpec& s) {
+       const Tensor& x = g.tensor(s.inputs[0]);
+       return s.op == Op::kAdd || s.op == Op::kFullyConnected || x.dims[0] == 1;
+     }},
+    {"convolutions have one group, depthwise ones a depth multiplier of 1",
+     [](const ir::Graph& g, const backend::StepSpec& s) {
+       const Tensor& x = g.tensor(s.inputs[0]);
+       if (s.op == Op::kDepthwiseConv2d) return x.dims[3] == g.tensor(s.outputs[0]).dims[3];
+       return (s.op != Op::kConv2d && s.op != Op::kConv2dAdd) || x.dims[3] == g.tensor(s.inputs[1]).dims[3];
+     }},
+    {"an addition does not broadcast", SameDims},
+    {"every dimension is below 65536",
+     [](const ir::Graph& g, const backend::StepSpec& s) {
+       for (const ir::TensorId id : {s.inputs[0], s.outputs[0]}) {
+         for (const int32_t dim : g.tensor(id).dims) {
+           if (dim > kMaxDim) return false;
+         }
+       }
+       return true;
+     }},
+};
+
+void SetImages(const Tensor& x, const Tensor& y, Layer& l) {
+  const auto u = [](int32_t v) { return static_cast<uint32_t>(v); };
+  l.height = u(x.dims[1]), l.width = u(x.dims[2]), l.channels = u(x.dims[3]);
+  l.out_height = u(y.dims[1]), l.out_width = u(y.dims[2]), l.out_channels = u(y.dims[3]);
+}
+
+void SetWindow(const schema::Window2d& w, Layer& l) {
+  l.stride_h = w.stride_h(), l.stride_w = w.stride_w(), l.dilation_h = w.dilation_h(), l.dilation_w = w.dilation_w();
+  l.pad_top = w.pad_top(), l.pad_left = w.pad_left();
+}
+
+/// Conv2dParams, DepthwiseConv2dParams and FullyConnectedParams name these alike.
+template <typename P>
+void SetStage(const P& p, const backend::StepSpec& step, Layer& l) {
+  l.x_zero_point = p.input_zero_point(), l.w_zero_point = p.weight_zero_point(), l.y_zero_point = p.output_zero_point();
+  l.low = static_cast<int32_t>(p.clamp().min()), l.high = static_cast<int32_t>(p.clamp().max());
+  l.weights = step.inputs[1], l.bias = step.inputs[2], l.table = step.inputs[3];
+}
+
+void SetContraction(const ir::Graph& graph, const backend::StepSpec& step, Layer& l) {
+  const Tensor &x = graph.tensor(step.inputs[0]), &w = graph.tensor(step.inputs[1]), &y = graph.tensor(step.outputs[0]);
+  if (step.op == Op::kFullyConnected) {
+    l.channels = static_cast<uint32_t>(w.dims[1]);
+    l.width = l.out_width = static_cast<uint32_t>(x.element_count()) / l.channels;
+    l.out_channels = static_cast<uint32_t>(w.dims[0]);
+    return SetStage(ParamsOf<schema::FullyConnectedParams>(step), step, l);
+  }
+  SetImages(x, y, l);
+  l.kernel_h = static_cast<uint32_t>(w.dims[1]), l.kernel_w = static_cast<uint32_t>(w.dims[2]);
+  if (step.op == Op::kDepthwiseConv2d) {
+    const auto& p = ParamsOf<schema::DepthwiseConv2dParams>(step);
+    l.kind = LayerKind::kDepthwise;
+    SetWindow(p.window(), l);
+    return SetStage(p, step, l);
+  }
+  const auto& p =
+      step.op == Op::kConv2dAdd ? ParamsOf<schema::Conv2dAddParams>(step).conv() : ParamsOf<schema::Conv2dParams>(step);
+  SetWindow(p.window(), l);
+  SetStage(p, step, l);
+  if (step.op == Op::kConv2dAdd) {
+    l.add = ParamsOf<schema::Conv2dAddParams>(step).add();
+    l.skip = step.inputs[4];
+  }
+}
+
+void SetOther(const ir::Graph& graph, const backend::StepSpec& step, Layer& l) {
+  const Tensor &x = graph.tensor(step.inputs[0]), &y = graph.tensor(step.outputs[0]);
+  if (step.op == Op::kAdd) {
+    l.kind = LayerKind::kAdd;
+    l.add = ParamsOf<schema::AddParams>(step);
+    l.skip = step.inputs[1];
+    l.width = l.out_width = static_cast<uint32_t>(y.element_count());
+    return;
+  }
+  const auto& p = ParamsOf<schema::Pool2dParams>(step);
+  l.kind = LayerKind::kPool;
+  l.pool_function = step.op == Op::kMaxPool2d ? 1 : 0;
+  SetImages(x, y, l);
+  SetWindow(p.window(), l);
+  l.kernel_h = p.kernel_h(), l.kernel_w = p.kernel_w();
+  l.low = static_cast<int32_t>(p.clamp().min()), l.high = static_cast<int32_t>(p.clamp().max());
+}
+
+}  // namespace
+
+uint64_t Layer::macs() const {
+  if (kind == LayerKind::kAdd || kind == LayerKind::kPool) return 0;
+  return out_elements() * kernel_h * kernel_w * (kind == LayerKind::kDepthwise ? 1 : channels);
+}
+
+std::optional<Layer> MakeLayer(const ir::Graph& graph, const backend::StepSpec& step, std::string& reason) {
+  for (const Constraint& constraint : kConstraints) {
+    if (constraint.holds(graph, step)) continue;
+    reason = constraint.text;
+    return std::nullopt;
+  }
+  Layer layer;
+  layer.numerics = step.numerics;
+  layer.x = step.inputs[0];
+  layer.y = step.outputs[0];
+  IsContraction(step.op) ? SetContraction(graph, step, layer) : SetOther(graph, step, layer);
+  return layer;
+}
+
+}  // namespace takt::npu

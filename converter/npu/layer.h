@@ -1,0 +1,41 @@
+// A step as the NPU sees it: geometry, arithmetic, operands; or the reason why the NPU cannot run it.
+#ifndef TAKT_CONVERTER_NPU_LAYER_H_
+#define TAKT_CONVERTER_NPU_LAYER_H_
+
+#include <optional>
+#include <string>
+
+#include "converter/backend/step_builder.h"
+#include "ports/npu_emu/model/machine.h"
+#include "schema/plan_generated.h"
+
+namespace takt::npu {
+
+enum class LayerKind { kConvolution, kDepthwise, kPool, kAdd };
+
+/// One image, NHWC; fully connected is a 1x1 convolution over a row of pixels, one a row of x.
+struct Layer {
+  LayerKind kind = LayerKind::kConvolution;
+  uint32_t height = 1, width = 1, channels = 1;
+  uint32_t out_height = 1, out_width = 1, out_channels = 1;
+  uint32_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  uint32_t pad_top = 0, pad_left = 0;
+  int32_t x_zero_point = 0, w_zero_point = 0, y_zero_point = 0, low = -128, high = 127;
+  uint32_t pool_function = 0;
+  Numerics numerics = Numerics::kFp32Rne;
+  ir::TensorId x = ir::kNoTensor, y = ir::kNoTensor;
+  ir::TensorId weights = ir::kNoTensor, bias = ir::kNoTensor, table = ir::kNoTensor;
+  ir::TensorId skip = ir::kNoTensor;     ///< Added to the result; the other operand of an addition.
+  std::optional<schema::AddParams> add;  ///< With `skip`; the result is operand b (kAdd: x is a, skip is b).
+
+  uint64_t out_elements() const { return uint64_t{out_height} * out_width * out_channels; }
+  uint64_t macs() const;
+};
+
+/// The layer of a step, or why it stays on the host: the first constraint of kConstraints in layer.cc that it
+/// breaks.
+std::optional<Layer> MakeLayer(const ir::Graph& graph, const backend::StepSpec& step, std::string& reason);
+
+}  // namespace takt::npu
+
+#endif  // TAKT_CONVERTER_NPU_LAYER_H_

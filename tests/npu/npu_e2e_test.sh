@@ -1,0 +1,25 @@
+#!/bin/sh
+# npu_e2e_test.sh TAKT SHARED MODEL...: plans for emulated machines give the bytes of plans for the host, in both numerics.
+# Skips (77) if the shared models are absent.
+set -eu
+takt=$1 shared=$2
+shift 2
+[ -d "$shared/models" ] || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+for model in "$@"; do
+  inputs=""
+  for file in "$shared/golden/$model"/in_1_*.bin; do inputs="$inputs --input $file"; done
+  for numerics in fp32_rne tflite; do
+    "$takt" convert "$shared/models/$model.tflite" -o "$work/host.takt" --numerics $numerics >/dev/null 2>&1
+    "$takt" run "$work/host.takt" $inputs --output-dir "$work/host" >/dev/null
+    for target in ethos-u55-128 ethos-u55-256 gemmini-16x16 davinci-310 davinci-tiny; do
+      "$takt" convert "$shared/models/$model.tflite" -o "$work/npu.takt" --numerics $numerics --target $target >"$work/log" 2>&1
+      "$takt" run "$work/npu.takt" $inputs --output-dir "$work/npu" >/dev/null
+      if diff -r "$work/host" "$work/npu" >/dev/null; then verdict=same; else verdict=DIFFERENT failed=1; fi
+      echo "$model $numerics $verdict $(grep 'cycles (' "$work/log")"
+    done
+  done
+done
+exit $failed

@@ -21,10 +21,6 @@ void Lower(const Node&, backend::StepBuilder& step) {
   const Node node = step.node();
   if (!CheckQuantized(step)) return;
   const Tensor& output = step.tensor(node.outputs[0]);
-  if (IsInteger(output.type) && !SameQuantization(step.tensor(node.inputs[0]), output)) {
-    return step.Error("a pool's input and output have different quantization; requantize before or after it",
-                      node.outputs[0]);
-  }
   const auto& kernel = node.Ints("kernel");
   const schema::Pool2dParams params(PlanWindow(node), StoredClamp(node.StringOr("activation", "none"), output),
                                     static_cast<uint16_t>(kernel[0]), static_cast<uint16_t>(kernel[1]));

@@ -7,6 +7,8 @@ namespace takt::passes {
 namespace {
 constexpr Pass kPasses[] = {
     {"layout", "Transposes move towards the outputs until they cancel", true, true, SinkTransposes},
+    {"requantize_insertion", "Pools and adds of quantizations they do not bridge get a requantize", false, true,
+     InsertRequantizes},
     {"constant_folding", "Nodes that read only constants become constants", false, true, FoldConstants},
     {"activation_fusion", "A clamp joins the node that feeds it", true, true, FuseActivations},
     {"requantize_merging", "Chains of requantizes that one step equals on every value become that step", true, true,

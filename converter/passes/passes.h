@@ -11,6 +11,10 @@ void SinkTransposes(ir::Graph& graph, PassContext& context);
 /// Names each transpose that is left, with its cost.
 void ReportTransposes(ir::Graph& graph, PassContext& context);
 
+/// A pool whose input and output differ in quantization, and an operand of an add whose scale is too far from the
+/// output's, get a requantize of their own, named in a note.
+void InsertRequantizes(ir::Graph& graph, PassContext& context);
+
 /// Nodes that read only constants become constants, evaluated by the reference port in the conversion's numerics.
 void FoldConstants(ir::Graph& graph, PassContext& context);
 

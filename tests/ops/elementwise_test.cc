@@ -102,6 +102,20 @@ TEST(Add, EqualsOracle) {
   }
 }
 
+TEST(Add, OfFarScalesRequantizesAnOperandAndSaysSo) {
+  const OpTraits traits = {.op = Op::kAdd, .oracle = Add, .tflite = AddTflite, .also_float = false, .within = 1};
+  for (const char* function : {"add", "subtract"}) {
+    const std::vector<OpCase> cases = {Case({300}, {300}, function, "none", {0.05f, 0.00002f, 0.05f}),
+                                       Case({300}, {300}, function, "none", {0.0003f, 1.0f, 1.0f}),
+                                       Case({300}, {300}, function, "none", {20.0f, 0.05f, 0.05f})};
+    RunCases(traits, cases);
+    for (const OpCase& c : cases) {
+      EXPECT_EQ(ConvertCase(traits, c, Numerics::kFp32Rne).diagnostics.all().size(), 1u);
+      EXPECT_EQ(ConvertCase(traits, c, Numerics::kTflite).diagnostics.all().size(), 0u);
+    }
+  }
+}
+
 TEST(Mul, EqualsOracle) {
   RunCases(kMul, Shapes(""));
   RunCases(kMul,

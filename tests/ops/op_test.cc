@@ -7,7 +7,6 @@
 #include <cstring>
 #include <limits>
 
-#include "converter/backend/convert.h"
 #include "converter/ir/op_def.h"
 #include "tests/ops/plan_run.h"
 
@@ -109,13 +108,13 @@ ir::Graph BuildGraph(Op op, const OpCase& c, const Inputs& in) {
   return graph;
 }
 
-std::vector<uint8_t> Convert(ir::Graph graph, Numerics numerics) {
+Conversion Convert(ir::Graph graph, Numerics numerics) {
   ConvertOptions options;
   options.numerics = numerics;
-  const Conversion result = ConvertGraph(std::move(graph), {}, options);
+  Conversion result = ConvertGraph(std::move(graph), {}, options);
   for (const Diagnostic& d : result.diagnostics.all())
     if (d.severity == Severity::kError) ADD_FAILURE() << d.ToString();
-  return result.plan;
+  return result;
 }
 
 int64_t Modulo32(double acc) {
@@ -231,7 +230,7 @@ void RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numeri
   for (size_t i = 0; i < in.size(); ++i)
     if (c.inputs[i].type != DataType::kNone && !c.inputs[i].constant)
       inputs.push_back(Pack(c.inputs[i].type, in[i].stored));
-  const auto plan = Convert(graph, numerics);
+  const std::vector<uint8_t> plan = Convert(graph, numerics).plan;
   if (plan.empty()) return;
   const auto outputs = RunOnPorts(plan, inputs);
 
@@ -341,7 +340,7 @@ int64_t MultiplyByTflite(int64_t acc, const Multiplier& m) {
   return high >= 0 ? (high + half) >> right : -((-high + half) >> right);
 }
 
-std::vector<uint8_t> PlanOf(const OpTraits& traits, const OpCase& c, Numerics numerics) {
+Conversion ConvertCase(const OpTraits& traits, const OpCase& c, Numerics numerics) {
   uint32_t state = kSeed;
   Inputs in;
   for (const Operand& t : c.inputs) in.push_back(Fill(t, state));

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "converter/backend/convert.h"
 #include "converter/ir/graph.h"
 #include "engine/core/kernel.h"
 
@@ -137,8 +138,8 @@ struct Rejection {
 void ExpectRejections(const OpTraits& traits, const OpCase& valid, Numerics numerics,
                       const std::vector<Rejection>& rejections);
 
-/// The plan of a case; empty after a failure.
-std::vector<uint8_t> PlanOf(const OpTraits& traits, const OpCase& c, Numerics numerics);
+/// A case with values drawn as RunCases does; errors are test failures.
+Conversion ConvertCase(const OpTraits& traits, const OpCase& c, Numerics numerics);
 
 }  // namespace takt::test
 

@@ -67,6 +67,27 @@ TEST(MaxPool2d, EqualsOracle) {
   RunCases(kMax, kCases);
 }
 
+/// The pool in its input's quantization, requantized.
+Results AverageRequantized(const OpCase& c, const Inputs& in) {
+  const Operand& x = c.inputs[0];
+  return {Pool(c, in, in[0].stored,
+               [&](const std::vector<double>& v) { return (std::round(Mean(v)) - x.zero_point) * x.scale(); })};
+}
+
+TEST(AveragePool2d, OfAnotherQuantizationIsRequantizedAndSaysSo) {
+  OpCase c = Case({1, 7, 6, 9}, {3, 2}, {{2, 1}}, "relu6");
+  c.outputs = {Int8({}, 0.037f, -100)};
+  const OpTraits traits = {.op = Op::kAveragePool2d, .oracle = AverageRequantized, .also_float = false};
+  RunCases(traits, {c});
+  const Conversion made = ConvertCase(traits, c, Numerics::kFp32Rne);
+  ASSERT_EQ(made.diagnostics.all().size(), 1u);
+  EXPECT_EQ(made.diagnostics.all()[0].severity, Severity::kNote);
+  OpCase close = c;
+  close.outputs = {Int8({}, 0.05f + 9e-7f, -20)};  // TFLite takes these scales as one
+  EXPECT_EQ(ConvertCase(traits, close, Numerics::kTflite).diagnostics.all().size(), 0u);
+  EXPECT_EQ(ConvertCase(traits, close, Numerics::kFp32Rne).diagnostics.all().size(), 1u);
+}
+
 TEST(Pools, RejectWhatBreaksTheirRule) {
   using P = schema::Pool2dParams;
   for (const OpTraits& traits : {kAverage, kMax})

@@ -80,7 +80,7 @@ void ExpectRejections(const OpTraits& traits, const OpCase& valid, Numerics nume
                       const std::vector<Rejection>& rejections) {
   const Op op = traits.op;
   SCOPED_TRACE(OpName(op));
-  ZonedBytes file(PlanOf(traits, valid, numerics));
+  ZonedBytes file(ConvertCase(traits, valid, numerics).plan);
   Plan plan;
   ASSERT_TRUE(plan.Open(std::span<const std::byte>(file.span())).ok());
   MutableCall call = CallOf(plan, op);

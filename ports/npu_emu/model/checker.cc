@@ -19,7 +19,8 @@ struct Clock {
   }
 };
 
-/// What a pipe has touched: the last accesses exactly, older ones as a few intervals for each space (one a slot, as a rule).
+/// What a pipe has touched: the last accesses exactly, older ones as a few intervals for each space (one a slot, as a
+/// rule).
 class History {
  public:
   void Add(const Access& access, uint32_t command) {

@@ -52,13 +52,12 @@ inline constexpr uint32_t kStreamMagic = 0x31504E54;  // "TNP1"
 
 // A box of x (rows of pixels of channels), the kernel that slides over it, and the outputs it makes. Pads count the
 // cells between the window of output (0, 0) and the box; cells outside the box do not contribute.
-#define TAKT_WINDOW                                                                                                   \
-  DIM(height)                                                                                                         \
-  DIM(width)                                                                                                          \
-  DIM(channels)                                                                                                       \
-  BYTES(x_row)                                                                                                        \
-  BYTES(x_pixel) DIM(kernel_h) DIM(kernel_w) DIM(stride_h) DIM(stride_w) DIM(dilation_h) DIM(dilation_w) PAD(pad_top) \
-      PAD(pad_left) DIM(out_height) DIM(out_width)
+// clang-format off
+#define TAKT_WINDOW                                                                       \
+  DIM(height) DIM(width) DIM(channels) BYTES(x_row) BYTES(x_pixel)                        \
+  DIM(kernel_h) DIM(kernel_w) DIM(stride_h) DIM(stride_w) DIM(dilation_h) DIM(dilation_w) \
+  PAD(pad_top) PAD(pad_left) DIM(out_height) DIM(out_width)
+// clang-format on
 
 enum class MicroOp : uint8_t {
 #define TAKT_MICRO_OP(Name, name, pipes, ...) k##Name,

@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 import file_budgets
+import footprint
 import layering
 
 
@@ -56,6 +57,32 @@ class FileBudgets(unittest.TestCase):
         for path, lines in {"engine/a.cc": 400, "engine/a.h": 250, "tests/a_test.cc": 600}.items():
             self.assertEqual(found(file_budgets.check, {path: "x\n" * lines}), [])
             self.assertEqual(len(found(file_budgets.check, {path: "x\n" * (lines + 1)})), 1)
+
+
+class Footprint(unittest.TestCase):
+    BUDGETS = "# comment\nm.tflite 100 120 50 -\n"
+
+    def findings(self, activation, overhead, text=BUDGETS):
+        (model, budget), = footprint.parse(text)
+        return list(footprint.compare(model, budget, {"activation": activation, "overhead": overhead}))
+
+    def test_reviewed_values_pass_and_each_byte_more_or_less_is_found(self):
+        self.assertEqual(self.findings(100, 50), [])
+        for activation, overhead in ((99, 50), (101, 50), (100, 49), (100, 51)):
+            self.assertEqual(len(self.findings(activation, overhead)), 1)
+
+    def test_blessing_keeps_comments_and_limits_and_does_not_lift_a_limit(self):
+        blessed = footprint.bless(self.BUDGETS, {"m.tflite": {"activation": 121, "overhead": 9}})
+        self.assertEqual(footprint.parse(blessed), [("m.tflite", {"activation": (121, 120), "overhead": (9, None)})])
+        self.assertTrue(blessed.startswith("# comment\n"))
+        self.assertEqual(len(self.findings(121, 9, blessed)), 1)
+
+    def test_weights_and_biases_are_counted_once(self):
+        plan = {"tensors": [{"index": 0, "bytes": 7, "arena": "activation"}] +
+                           [{"index": i, "bytes": 10 ** i, "constant": 0} for i in (1, 2, 3)],
+                "steps": [{"op": "conv2d", "inputs": [0, 1, 2, 3]}, {"op": "add", "inputs": [0, 3]},
+                          {"op": "fully_connected", "inputs": [0, 1, 2, 3]}]}
+        self.assertEqual(footprint.weight_bytes(plan), 110)
 
 
 if __name__ == "__main__":

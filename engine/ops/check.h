@@ -54,6 +54,14 @@ inline bool OutputStageOk(Numerics numerics, float scale, int32_t multiplier, in
   return numerics == Numerics::kFp32Rne ? ScaleOk(scale)
                                         : numerics != Numerics::kTflite || MultiplierOk(multiplier, shift);
 }
+/// Types of x, weights, bias, the requantization of an integer step, and the output.
+Status CheckContractionOperands(const KernelCall& call, Numerics numerics);
+/// Clamp and zero points of a contraction.
+template <typename Params>
+bool ContractionParamsOk(const Params& p, DataType type) {
+  return ClampOk(p.clamp(), type) && ZeroPointOk(p.input_zero_point(), type) &&
+         ZeroPointOk(p.weight_zero_point(), type) && ZeroPointOk(p.output_zero_point(), type);
+}
 /// Operand `index`: constant float32[channels] (fp32_rne) or int32[channels, 2] (tflite), values in range.
 Status CheckRequantization(const KernelCall& call, uint32_t index, int32_t channels, Numerics numerics);
 /// Window against rows, columns of x and y (NHWC) and the kernel: no window ends behind the padded input.

@@ -36,6 +36,12 @@ bool ClampOk(const schema::Clamp& clamp, DataType type) {
          static_cast<float>(static_cast<int32_t>(hi)) == hi;
 }
 
+Status CheckContractionOperands(const KernelCall& call, Numerics numerics) {
+  using enum DataType;
+  if (numerics == Numerics::kAny) return CheckOperands(call, {kFloat32, kFloat32, kFloat32, kFloat32});
+  return CheckOperands(call, {kInt8, kInt8, kInt32, numerics == Numerics::kFp32Rne ? kFloat32 : kInt32, kInt8});
+}
+
 Status CheckRequantization(const KernelCall& call, uint32_t index, int32_t channels, Numerics numerics) {
   const TensorRef& t = call.inputs[index];
   const bool fp32 = numerics == Numerics::kFp32Rne;
@@ -71,21 +77,14 @@ static Status CheckConv(const KernelCall& call, const schema::Conv2dParams& p, N
   if (bias.rank != 1 || bias.dims[0] != w.dims[0]) return BadOperand(2);
   if (y.rank != 4 || y.dims[0] != x.dims[0] || y.dims[3] != w.dims[0])
     return BadOperand(static_cast<uint32_t>(call.inputs.size()));
-  if (!WindowOk(p.window(), x, y, w.dims[1], w.dims[2]) || !ClampOk(p.clamp(), x.type) ||
-      !ZeroPointOk(p.input_zero_point(), x.type) || !ZeroPointOk(p.weight_zero_point(), x.type) ||
-      !ZeroPointOk(p.output_zero_point(), x.type))
-    return BadParams();
+  if (!WindowOk(p.window(), x, y, w.dims[1], w.dims[2]) || !ContractionParamsOk(p, x.type)) return BadParams();
   if (numerics != Numerics::kAny) TAKT_TRY(CheckRequantization(call, 3, w.dims[0], numerics));
   AddWork(work, y.size(), w.size() / static_cast<uint32_t>(w.dims[0]));
   return {};
 }
 
 Status CheckConv2d(const KernelCall& call, Numerics numerics, uint64_t& work) {
-  using enum DataType;
-  if (numerics == Numerics::kAny)
-    TAKT_TRY(CheckOperands(call, {kFloat32, kFloat32, kFloat32, kFloat32}));
-  else
-    TAKT_TRY(CheckOperands(call, {kInt8, kInt8, kInt32, numerics == Numerics::kFp32Rne ? kFloat32 : kInt32, kInt8}));
+  TAKT_TRY(CheckContractionOperands(call, numerics));
   return CheckConv(call, call.params<schema::Conv2dParams>(), numerics, work);
 }
 

@@ -6,11 +6,7 @@ namespace takt {
 using namespace ops;
 
 Status CheckDepthwiseConv2d(const KernelCall& call, Numerics numerics, uint64_t& work) {
-  using enum DataType;
-  if (numerics == Numerics::kAny)
-    TAKT_TRY(CheckOperands(call, {kFloat32, kFloat32, kFloat32, kFloat32}));
-  else
-    TAKT_TRY(CheckOperands(call, {kInt8, kInt8, kInt32, numerics == Numerics::kFp32Rne ? kFloat32 : kInt32, kInt8}));
+  TAKT_TRY(CheckContractionOperands(call, numerics));
   const auto& p = call.params<schema::DepthwiseConv2dParams>();
   const TensorRef &x = call.inputs[0], &w = call.inputs[1], &bias = call.inputs[2], &y = call.outputs[0];
   if (x.rank != 4) return BadOperand(0);
@@ -18,10 +14,7 @@ Status CheckDepthwiseConv2d(const KernelCall& call, Numerics numerics, uint64_t&
   if (bias.rank != 1 || bias.dims[0] != w.dims[3]) return BadOperand(2);
   if (y.rank != 4 || y.dims[0] != x.dims[0] || y.dims[3] != w.dims[3])
     return BadOperand(static_cast<uint32_t>(call.inputs.size()));
-  if (!WindowOk(p.window(), x, y, w.dims[1], w.dims[2]) || !ClampOk(p.clamp(), x.type) ||
-      !ZeroPointOk(p.input_zero_point(), x.type) || !ZeroPointOk(p.weight_zero_point(), x.type) ||
-      !ZeroPointOk(p.output_zero_point(), x.type))
-    return BadParams();
+  if (!WindowOk(p.window(), x, y, w.dims[1], w.dims[2]) || !ContractionParamsOk(p, x.type)) return BadParams();
   if (numerics != Numerics::kAny) TAKT_TRY(CheckRequantization(call, 3, w.dims[3], numerics));
   AddWork(work, y.size(), w.size() / static_cast<uint32_t>(w.dims[3]));
   return {};

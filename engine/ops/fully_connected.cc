@@ -6,11 +6,7 @@ namespace takt {
 using namespace ops;
 
 Status CheckFullyConnected(const KernelCall& call, Numerics numerics, uint64_t& work) {
-  using enum DataType;
-  if (numerics == Numerics::kAny)
-    TAKT_TRY(CheckOperands(call, {kFloat32, kFloat32, kFloat32, kFloat32}));
-  else
-    TAKT_TRY(CheckOperands(call, {kInt8, kInt8, kInt32, numerics == Numerics::kFp32Rne ? kFloat32 : kInt32, kInt8}));
+  TAKT_TRY(CheckContractionOperands(call, numerics));
   const auto& p = call.params<schema::FullyConnectedParams>();
   const TensorRef &x = call.inputs[0], &w = call.inputs[1], &bias = call.inputs[2], &y = call.outputs[0];
   if (w.rank != 2) return BadOperand(1);
@@ -19,9 +15,7 @@ Status CheckFullyConnected(const KernelCall& call, Numerics numerics, uint64_t& 
   if (x.size() % depth != 0) return BadOperand(0);
   if (bias.rank != 1 || bias.dims[0] != w.dims[0]) return BadOperand(2);
   if (y.size() != uint64_t{x.size() / depth} * outputs) return BadOperand(static_cast<uint32_t>(call.inputs.size()));
-  if (!ClampOk(p.clamp(), x.type) || !ZeroPointOk(p.input_zero_point(), x.type) ||
-      !ZeroPointOk(p.weight_zero_point(), x.type) || !ZeroPointOk(p.output_zero_point(), x.type))
-    return BadParams();
+  if (!ContractionParamsOk(p, x.type)) return BadParams();
   if (numerics != Numerics::kAny) TAKT_TRY(CheckRequantization(call, 3, w.dims[0], numerics));
   AddWork(work, y.size(), depth);
   return {};

@@ -10,15 +10,18 @@
 
 namespace takt {
 
-struct Fp32Rne {
-  static constexpr Numerics kNumerics = Numerics::kFp32Rne;
-  static constexpr DataType kRequantization = DataType::kFloat32;
+struct Int8Arithmetic {
   using Element = int8_t;
   using Accumulator = uint32_t;
   using Bias = int32_t;
 
   static uint32_t Start(int32_t bias) { return static_cast<uint32_t>(bias); }
   static uint32_t Finish(uint32_t acc, int32_t) { return acc; }
+};
+
+struct Fp32Rne : Int8Arithmetic {
+  static constexpr Numerics kNumerics = Numerics::kFp32Rne;
+  static constexpr DataType kRequantization = DataType::kFloat32;
 
   const float* scales = nullptr;
   float lo, hi;
@@ -36,15 +39,9 @@ struct Fp32Rne {
   }
 };
 
-struct Tflite {
+struct Tflite : Int8Arithmetic {
   static constexpr Numerics kNumerics = Numerics::kTflite;
   static constexpr DataType kRequantization = DataType::kInt32;
-  using Element = int8_t;
-  using Accumulator = uint32_t;
-  using Bias = int32_t;
-
-  static uint32_t Start(int32_t bias) { return static_cast<uint32_t>(bias); }
-  static uint32_t Finish(uint32_t acc, int32_t) { return acc; }
 
   const int32_t* table = nullptr;
   int32_t lo, hi, zero_point;

@@ -33,9 +33,9 @@ class StreamWriter {
     Emit(Pipe::kCommand, End{});
     header_.magic = kStreamMagic;
     header_.words = static_cast<uint32_t>(bytes_.size() / 4);
-    std::vector<uint8_t> stream(sizeof(header_));
+    std::vector<uint8_t> stream(sizeof(header_) + bytes_.size());
     std::memcpy(stream.data(), &header_, sizeof(header_));
-    stream.insert(stream.end(), bytes_.begin(), bytes_.end());
+    std::memcpy(stream.data() + sizeof(header_), bytes_.data(), bytes_.size());
     return stream;
   }
 

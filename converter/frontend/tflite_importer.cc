@@ -85,7 +85,8 @@ class Importer {
   const tflite::Model* model_ = nullptr;
   const tflite::SubGraph* subgraph_ = nullptr;
   std::vector<Operator> operators_;
-  std::vector<bool> good_;  ///< Tensors that were read without an error.
+  std::vector<bool> good_;    ///< Tensors that were read without an error.
+  bool unsupported_ = false;  ///< An operator has no import function.
   std::set<ir::TensorId> uint8_tensors_;
   ir::Graph graph_;
 };
@@ -131,7 +132,8 @@ bool Importer::ReadOperatorCode(Operator& op, int index) {
   if (op.name.empty()) op.name = absl::StrCat("operator ", builtin);
   if (op.name == "CUSTOM" && code.custom_code() != nullptr) absl::StrAppend(&op.name, " ", code.custom_code()->str());
   if (op.import == nullptr) {
-    Error(absl::StrCat("is not supported yet; supported are ", SupportedOperators()), "", index, op.name);
+    Error("is not supported; the note at the end lists the operators that are", "", index, op.name);
+    unsupported_ = true;
   }
   return op.import != nullptr;
 }
@@ -148,6 +150,8 @@ void Importer::ReadOperators() {
     if (ReadOperatorCode(op, index) && !CheckIds(op, index)) op.import = nullptr;
     operators_.push_back(std::move(op));
   }
+  if (unsupported_)
+    diagnostics_.Note({graph_.name, -1, "", ""}, absl::StrCat("supported operators are ", SupportedOperators()));
 }
 
 bool Importer::CheckIds(const Operator& op, int index) {

@@ -267,7 +267,7 @@ TEST(TfliteImporter, NamesUnsupportedConstructs) {
   ExpectError(model, "m:0(RELU):mid: error: is a variable; models that keep state are not supported yet");
   model = Chain();
   model.operators[0].code = BuiltinOperator::WHERE;
-  ExpectError(model, "m:0(WHERE): error: is not supported yet; supported are ADD");
+  ExpectError(model, "m:0(WHERE): error: is not supported; the note");
   model = Chain();
   model.tensors[1].type = TensorType::STRING;
   ExpectError(model, "m:0(RELU):mid: error: has type STRING; supported are");

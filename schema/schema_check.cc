@@ -48,6 +48,9 @@ static_assert(sizeof(schema::CopyParams) == 1 && sizeof(schema::PadParams) == 64
 static_assert(sizeof(schema::MeanParams) == 32 && sizeof(schema::RequantizeParams) == 24);
 static_assert(sizeof(schema::QuantizeParams) == 8 && sizeof(schema::DequantizeParams) == 8);
 static_assert(sizeof(schema::ClampParams) == 8 && sizeof(schema::UnaryParams) == 8);
+static_assert(sizeof(schema::TransposeConv2dParams) == 32 && sizeof(schema::Conv3dParams) == 40);
+static_assert(sizeof(schema::BatchMatMulParams) == 28 && sizeof(schema::LeakyReluParams) == 32);
+static_assert(sizeof(schema::SigmoidTableParams) == 12);
 static_assert(sizeof(schema::Tensor) == 12 && sizeof(schema::Live) == 6 && sizeof(schema::Constant) == 16);
 static_assert(sizeof(schema::Arena) == 12 && sizeof(schema::Limits) == 16);
 

@@ -4,6 +4,7 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ops/int16_functions.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/unary_table.h"
 
@@ -43,7 +44,8 @@ void LowerUnary(const Node&, backend::StepBuilder& step) {
   const schema::UnaryParams params(static_cast<float>(alpha), function);
   const DataType input = step.tensor(node.inputs[0]).type;
   if (input == DataType::kFloat32) return step.Set(Op::kUnary, Numerics::kAny, params, node.inputs, node.outputs);
-  if (input != DataType::kInt8) return step.Error("a unary function takes int8 or float32");
+  if (input == DataType::kInt16) return LowerUnaryInt16(step, function, alpha);
+  if (input != DataType::kInt8) return step.Error("a unary function takes int8, int16 or float32");
   if (!CheckQuantized(step)) return;
   const std::vector<int8_t> table = UnaryTable(step, function, alpha);
   if (table.empty()) return;

@@ -13,9 +13,10 @@ namespace {
 std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
   const DataType in = graph.tensor(node.inputs[0]).type;
   const DataType out = graph.tensor(node.outputs[0]).type;
+  const auto stored = [](DataType type) { return IsInteger(type) || type == DataType::kInt32; };
   const bool right = node.op == Op::kQuantize     ? in == DataType::kFloat32 && IsInteger(out)
-                     : node.op == Op::kDequantize ? IsInteger(in) && out == DataType::kFloat32
-                                                  : IsInteger(in) && IsInteger(out);
+                     : node.op == Op::kDequantize ? stored(in) && out == DataType::kFloat32
+                                                  : stored(in) && stored(out);
   if (!right) return "input and output types do not fit the op";
   outputs = {{out, graph.tensor(node.inputs[0]).dims}};
   return "";

@@ -179,10 +179,15 @@ schema::AddParams MakeAddParams(backend::StepBuilder& step, ScaleZero a, ScaleZe
   const auto oz = static_cast<int16_t>(ZeroPointOf(output));
   if (step.numerics() == Numerics::kTflite) {
     const int left = output.type == DataType::kInt16 ? 15 : 20;
-    const double twice = 2.0 * static_cast<double>(std::max(a.scale, b.scale));
-    const FixedMultiplier am = QuantizeMultiplier(static_cast<double>(a.scale) / twice);
-    const FixedMultiplier bm = QuantizeMultiplier(static_cast<double>(b.scale) / twice);
-    const FixedMultiplier om = QuantizeMultiplier(twice / ((1 << left) * static_cast<double>(ScaleOf(output))));
+    // TFLite divides in double for add, in float for subtract.
+    const float twice = 2.0f * std::max(a.scale, b.scale);
+    const auto ratio = [subtract](float x, float y) {
+      return QuantizeMultiplier(subtract ? static_cast<double>(x / y)
+                                         : static_cast<double>(x) / static_cast<double>(y));
+    };
+    const FixedMultiplier am = ratio(a.scale, twice);
+    const FixedMultiplier bm = ratio(b.scale, twice);
+    const FixedMultiplier om = ratio(twice, static_cast<float>(1 << left) * ScaleOf(output));
     return {clamp,
             am.multiplier,
             bm.multiplier,

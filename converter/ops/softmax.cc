@@ -6,6 +6,7 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ops/int16_functions.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -18,6 +19,32 @@ std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>&
   return "";
 }
 
+/// Tables for the high and the low byte of d, whose product is exp(-beta * scale * d).
+void LowerInt16Fp32Rne(backend::StepBuilder& step, float beta, double scale) {
+  std::vector<uint32_t> table;
+  for (int i = 0; i < 512; ++i) {
+    const double d = i < 256 ? 256.0 * i : i - 256.0;
+    const auto entry = RoundComputed(std::exp(-static_cast<double>(beta) * scale * d) * 0x1p24);
+    if (!entry) return step.Error("a table entry is too close to a rounding tie to be the same on every host");
+    table.push_back(static_cast<uint32_t>(*entry));
+  }
+  const TensorId id = step.Constant("table", DataType::kUint32, {512}, table);
+  step.Set(Op::kSoftmax, Numerics::kFp32Rne, schema::SoftmaxParams(beta, 0, 0, 0), {step.node().inputs[0], id},
+           step.node().outputs);
+}
+
+/// The differences to a row's largest value, scaled so that -10 is -65535, index a table of exp.
+void LowerInt16Tflite(backend::StepBuilder& step, float beta, double scale) {
+  const FixedMultiplier fixed = QuantizeMultiplier(scale * static_cast<double>(beta) / (10.0 / 65535.0));
+  const auto exp_table = InterpolationTable(step, [](double at) { return std::exp(10 * (at - 1)) * 32768; });
+  const auto reciprocal_table = InterpolationTable(step, [](double at) { return 32768 / (1 + at); });
+  if (exp_table.empty() || reciprocal_table.empty()) return;
+  const TensorId exp_id = step.Constant("exp", DataType::kInt16, {513}, exp_table);
+  const TensorId reciprocal_id = step.Constant("reciprocal", DataType::kInt16, {513}, reciprocal_table);
+  step.Set(Op::kSoftmax, Numerics::kTflite, schema::SoftmaxParams(beta, fixed.multiplier, fixed.shift, 0),
+           {step.node().inputs[0], exp_id, reciprocal_id}, step.node().outputs);
+}
+
 void Lower(const Node&, backend::StepBuilder& step) {
   const Node node = step.node();
   if (!CheckQuantized(step)) return;
@@ -26,6 +53,12 @@ void Lower(const Node&, backend::StepBuilder& step) {
   const Tensor& output = step.tensor(node.outputs[0]);
   if (!IsInteger(input.type)) {
     return step.Set(Op::kSoftmax, Numerics::kAny, schema::SoftmaxParams(beta, 0, 0, 0), node.inputs, node.outputs);
+  }
+  if (input.type == DataType::kInt16) {
+    if (ScaleOf(output) != 1.0f / 32768)
+      return step.Error("an int16 softmax has output scale 1/32768", node.outputs[0]);
+    const auto lower = step.numerics() == Numerics::kTflite ? LowerInt16Tflite : LowerInt16Fp32Rne;
+    return lower(step, beta, static_cast<double>(ScaleOf(input)));
   }
   if (output.type != DataType::kInt8 || ScaleOf(output) != 1.0f / 256 || ZeroPointOf(output) != -128) {
     return step.Error("an int8 softmax has output scale 1/256 and zero point -128", node.outputs[0]);

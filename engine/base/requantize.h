@@ -1,5 +1,6 @@
 // The only requantization code: the output stages of engine/NUMERICS.md, for every port. Same bits on every compiler
-// and optimisation level; no input causes undefined behaviour. Accumulators are modulo 2^32, computed unsigned.
+// and optimisation level; no input causes undefined behaviour. Accumulators are computed unsigned: modulo 2^32, those
+// of int16 contractions modulo 2^64.
 #ifndef TAKT_ENGINE_BASE_REQUANTIZE_H_
 #define TAKT_ENGINE_BASE_REQUANTIZE_H_
 
@@ -37,6 +38,22 @@ constexpr int32_t RequantizeFp32Rne(uint32_t acc, float scale, float lo_less_zp,
   return RoundToEven(ClampFloat(product, lo_less_zp, hi_less_zp)) + zero_point;
 }
 
+constexpr int32_t RequantizeFp32Rne(uint64_t acc, float scale, float lo_less_zp, float hi_less_zp, int32_t zero_point) {
+  const float product = static_cast<float>(static_cast<int64_t>(acc)) * scale;
+  return RoundToEven(ClampFloat(product, lo_less_zp, hi_less_zp)) + zero_point;
+}
+
+/// fp32_rne to int32: as above without clamp, saturating; the zero point is added modulo 2^32.
+constexpr int32_t RequantizeFp32RneWide(uint32_t acc, float scale, int32_t zero_point) {
+  const float v = static_cast<float>(static_cast<int32_t>(acc)) * scale;
+  const float large = v < 0 ? -8388608.0f : 8388608.0f;  // from 2^23 on a float is whole
+  const float whole = v > -8388608.0f && v < 8388608.0f ? (v + large) - large : v;
+  const int32_t q = whole >= 2147483648.0f    ? std::numeric_limits<int32_t>::max()
+                    : whole <= -2147483648.0f ? std::numeric_limits<int32_t>::min()
+                                              : static_cast<int32_t>(whole);
+  return static_cast<int32_t>(static_cast<uint32_t>(q) + static_cast<uint32_t>(zero_point));
+}
+
 /// a * b / 2^31, rounded to nearest; the one overflow saturates.
 constexpr int32_t SaturatingRoundingDoublingHighMul(int32_t a, int32_t b) {
   constexpr int32_t kMin = std::numeric_limits<int32_t>::min();
@@ -62,8 +79,18 @@ constexpr int32_t MultiplyTflite(uint32_t acc, int32_t multiplier, int32_t shift
                                     right);
 }
 
-/// The sum of a product and a zero point, modulo 2^32, then clamped.
-constexpr int32_t RequantizeTflite(uint32_t acc, int32_t multiplier, int32_t shift, int32_t zero_point, int32_t lo,
+/// tflite with 64-bit accumulators: the multiplier's upper 15 bits, one rounding (ties up), modulo 2^64, then 2^32.
+constexpr int32_t MultiplyTflite(uint64_t acc, int32_t multiplier, int32_t shift) {
+  const int32_t reduced = multiplier < 0x7FFF0000 ? (multiplier + 0x8000) >> 16 : 0x7FFF;
+  const uint64_t product = acc * static_cast<uint64_t>(reduced);
+  const int right = 15 - shift;
+  if (right <= 0) return static_cast<int32_t>(product << -right);
+  return static_cast<int32_t>(static_cast<int64_t>(product + (uint64_t{1} << (right - 1))) >> right);
+}
+
+/// The sum of a product and a zero point, modulo 2^32, then clamped. Accumulator: uint32_t or uint64_t.
+template <typename Accumulator>
+constexpr int32_t RequantizeTflite(Accumulator acc, int32_t multiplier, int32_t shift, int32_t zero_point, int32_t lo,
                                    int32_t hi) {
   const uint32_t sum =
       static_cast<uint32_t>(MultiplyTflite(acc, multiplier, shift)) + static_cast<uint32_t>(zero_point);

@@ -7,7 +7,7 @@ using namespace ops;
 
 Status CheckClamp(const KernelCall& call, Numerics, uint64_t& work) {
   const DataType type = call.inputs[0].type;
-  if (type != DataType::kInt8 && type != DataType::kFloat32) return BadOperand(0);
+  if (type != DataType::kInt8 && type != DataType::kInt16 && type != DataType::kFloat32) return BadOperand(0);
   TAKT_TRY(CheckOperands(call, {type, type}));
   if (!SameShape(call.inputs[0], call.outputs[0])) return BadOperand(1);
   if (!ClampOk(call.params<schema::ClampParams>().clamp(), type)) return BadParams();
@@ -22,8 +22,9 @@ Status CheckUnary(const KernelCall& call, Numerics, uint64_t& work) {
     TAKT_TRY(CheckOperands(call, {kFloat32, kFloat32}));
     if (p.function() > schema::UnaryFunction::sign || p.alpha() != p.alpha()) return BadParams();
   } else {
-    TAKT_TRY(CheckOperands(call, {kInt8, kInt8, kInt8}));
-    if (call.inputs[1].rank != 1 || call.inputs[1].dims[0] != 256) return BadOperand(1);
+    const DataType type = call.inputs[0].type == kInt16 ? kInt16 : kInt8;
+    TAKT_TRY(CheckOperands(call, {type, type, type}));
+    if (call.inputs[1].rank != 1 || call.inputs[1].dims[0] != (type == kInt8 ? 256 : 513)) return BadOperand(1);
     if (!call.inputs[1].constant) return BadConstant(1);
   }
   if (!SameShape(call.inputs[0], call.outputs[0])) return BadOperand(static_cast<uint32_t>(call.inputs.size()));

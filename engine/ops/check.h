@@ -32,8 +32,9 @@ inline void AddWork(uint64_t& work, uint64_t a, uint64_t b) {
 Status CheckOperands(const KernelCall& call, std::initializer_list<DataType> types, bool strided = false);
 
 bool SameShape(const TensorRef& a, const TensorRef& b);
-/// Ordered; for int8 and uint8 whole numbers in the type's range; not NaN.
+/// Ordered; for integers whole numbers in the type's range; not NaN.
 bool ClampOk(const schema::Clamp& clamp, DataType type);
+/// int8 is asymmetric; int16 and float32 have no zero point.
 inline bool ZeroPointOk(int32_t zero_point, DataType type) {
   if (type == DataType::kUint8) return zero_point >= 0 && zero_point <= 255;
   return type == DataType::kInt8 ? zero_point >= -128 && zero_point <= 127 : zero_point == 0;
@@ -54,16 +55,29 @@ inline bool OutputStageOk(Numerics numerics, float scale, int32_t multiplier, in
   return numerics == Numerics::kFp32Rne ? ScaleOk(scale)
                                         : numerics != Numerics::kTflite || MultiplierOk(multiplier, shift);
 }
-/// Types of x, weights, bias, the requantization of an integer step, and the output.
-Status CheckContractionOperands(const KernelCall& call, Numerics numerics);
-/// Clamp and zero points of a contraction.
-template <typename Params>
-bool ContractionParamsOk(const Params& p, DataType type) {
-  return ClampOk(p.clamp(), type) && ZeroPointOk(p.input_zero_point(), type) &&
-         ZeroPointOk(p.weight_zero_point(), type) && ZeroPointOk(p.output_zero_point(), type);
+/// Activations of a step: float32 for kAny, else int8 or int16.
+inline bool TypeOk(Numerics numerics, DataType type) {
+  return numerics == Numerics::kAny ? type == DataType::kFloat32 : type == DataType::kInt8 || type == DataType::kInt16;
 }
+/// Types of x, weights, bias, [requantization], y: float32; int8 x int8 with bias int32; int16 x int8 with bias int64
+/// (under tflite also int32).
+Status CheckContraction(const KernelCall& call, Numerics numerics);
 /// Operand `index`: constant float32[channels] (fp32_rne) or int32[channels, 2] (tflite), values in range.
 Status CheckRequantization(const KernelCall& call, uint32_t index, int32_t channels, Numerics numerics);
+/// Bias and requantization of `channels` values, clamp and zero points of a contraction.
+template <typename Params>
+Status CheckContractionParams(const KernelCall& call, int32_t channels, Numerics numerics, const Params& p) {
+  const DataType type = call.inputs[0].type;
+  const TensorRef& bias = call.inputs[2];
+  if (bias.rank != 1 || bias.dims[0] != channels) return BadOperand(2);
+  if (!ClampOk(p.clamp(), type) || !ZeroPointOk(p.input_zero_point(), type) ||
+      !ZeroPointOk(p.weight_zero_point(), call.inputs[1].type) || !ZeroPointOk(p.output_zero_point(), type))
+    return BadParams();
+  return numerics == Numerics::kAny ? Status() : CheckRequantization(call, 3, channels, numerics);
+}
+/// One axis of a window: its last cell lies inside the padded input.
+bool WindowAxisOk(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t before,
+                  int64_t after);
 /// Window against rows, columns of x and y (NHWC) and the kernel: no window ends behind the padded input.
 bool WindowOk(const schema::Window2d& window, const TensorRef& x, const TensorRef& y, int32_t kernel_h,
               int32_t kernel_w);

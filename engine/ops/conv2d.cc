@@ -31,15 +31,22 @@ bool ClampOk(const schema::Clamp& clamp, DataType type) {
   const float lo = clamp.min(), hi = clamp.max();
   if (!(lo <= hi)) return false;
   if (type == DataType::kFloat32) return true;
-  const float least = type == DataType::kUint8 ? 0.0f : -128.0f;
-  return lo >= least && hi <= least + 255.0f && static_cast<float>(static_cast<int32_t>(lo)) == lo &&
+  const float least = type == DataType::kUint8 ? 0.0f : type == DataType::kInt8 ? -128.0f : -32768.0f;
+  const float most = least + (type == DataType::kInt16 ? 65535.0f : 255.0f);
+  return lo >= least && hi <= most && static_cast<float>(static_cast<int32_t>(lo)) == lo &&
          static_cast<float>(static_cast<int32_t>(hi)) == hi;
 }
 
-Status CheckContractionOperands(const KernelCall& call, Numerics numerics) {
+Status CheckContraction(const KernelCall& call, Numerics numerics) {
   using enum DataType;
+  if (call.inputs.size() < 3) return BadOperand(static_cast<uint32_t>(call.inputs.size()));
+  const DataType type = call.inputs[0].type, bias = call.inputs[2].type;
+  if (!TypeOk(numerics, type)) return BadOperand(0);
   if (numerics == Numerics::kAny) return CheckOperands(call, {kFloat32, kFloat32, kFloat32, kFloat32});
-  return CheckOperands(call, {kInt8, kInt8, kInt32, numerics == Numerics::kFp32Rne ? kFloat32 : kInt32, kInt8});
+  const DataType requantization = numerics == Numerics::kFp32Rne ? kFloat32 : kInt32;
+  if (type == kInt8) return CheckOperands(call, {kInt8, kInt8, kInt32, requantization, kInt8});
+  const bool narrow = numerics == Numerics::kTflite && bias == kInt32;
+  return CheckOperands(call, {kInt16, kInt8, narrow ? kInt32 : kInt64, requantization, kInt16});
 }
 
 Status CheckRequantization(const KernelCall& call, uint32_t index, int32_t channels, Numerics numerics) {
@@ -55,15 +62,15 @@ Status CheckRequantization(const KernelCall& call, uint32_t index, int32_t chann
   return {};
 }
 
-static bool AxisOk(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t before,
-                   int64_t after) {
+bool WindowAxisOk(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dilation, int64_t before,
+                  int64_t after) {
   return stride > 0 && dilation > 0 && in + before + after <= INT32_MAX / 2 &&
          (out - 1) * stride + (kernel - 1) * dilation + 1 <= in + before + after;
 }
 
 bool WindowOk(const schema::Window2d& w, const TensorRef& x, const TensorRef& y, int32_t kernel_h, int32_t kernel_w) {
-  return AxisOk(x.dims[1], y.dims[1], kernel_h, w.stride_h(), w.dilation_h(), w.pad_top(), w.pad_bottom()) &&
-         AxisOk(x.dims[2], y.dims[2], kernel_w, w.stride_w(), w.dilation_w(), w.pad_left(), w.pad_right());
+  return WindowAxisOk(x.dims[1], y.dims[1], kernel_h, w.stride_h(), w.dilation_h(), w.pad_top(), w.pad_bottom()) &&
+         WindowAxisOk(x.dims[2], y.dims[2], kernel_w, w.stride_w(), w.dilation_w(), w.pad_left(), w.pad_right());
 }
 
 }  // namespace ops
@@ -71,20 +78,19 @@ bool WindowOk(const schema::Window2d& w, const TensorRef& x, const TensorRef& y,
 using namespace ops;
 
 static Status CheckConv(const KernelCall& call, const schema::Conv2dParams& p, Numerics numerics, uint64_t& work) {
-  const TensorRef &x = call.inputs[0], &w = call.inputs[1], &bias = call.inputs[2], &y = call.outputs[0];
+  const TensorRef &x = call.inputs[0], &w = call.inputs[1], &y = call.outputs[0];
   if (x.rank != 4) return BadOperand(0);
   if (w.rank != 4 || x.dims[3] % w.dims[3] != 0 || w.dims[0] % (x.dims[3] / w.dims[3]) != 0) return BadOperand(1);
-  if (bias.rank != 1 || bias.dims[0] != w.dims[0]) return BadOperand(2);
   if (y.rank != 4 || y.dims[0] != x.dims[0] || y.dims[3] != w.dims[0])
     return BadOperand(static_cast<uint32_t>(call.inputs.size()));
-  if (!WindowOk(p.window(), x, y, w.dims[1], w.dims[2]) || !ContractionParamsOk(p, x.type)) return BadParams();
-  if (numerics != Numerics::kAny) TAKT_TRY(CheckRequantization(call, 3, w.dims[0], numerics));
+  if (!WindowOk(p.window(), x, y, w.dims[1], w.dims[2])) return BadParams();
+  TAKT_TRY(CheckContractionParams(call, w.dims[0], numerics, p));
   AddWork(work, y.size(), w.size() / static_cast<uint32_t>(w.dims[0]));
   return {};
 }
 
 Status CheckConv2d(const KernelCall& call, Numerics numerics, uint64_t& work) {
-  TAKT_TRY(CheckContractionOperands(call, numerics));
+  TAKT_TRY(CheckContraction(call, numerics));
   return CheckConv(call, call.params<schema::Conv2dParams>(), numerics, work);
 }
 

@@ -6,16 +6,15 @@ namespace takt {
 using namespace ops;
 
 Status CheckDepthwiseConv2d(const KernelCall& call, Numerics numerics, uint64_t& work) {
-  TAKT_TRY(CheckContractionOperands(call, numerics));
+  TAKT_TRY(CheckContraction(call, numerics));
   const auto& p = call.params<schema::DepthwiseConv2dParams>();
-  const TensorRef &x = call.inputs[0], &w = call.inputs[1], &bias = call.inputs[2], &y = call.outputs[0];
+  const TensorRef &x = call.inputs[0], &w = call.inputs[1], &y = call.outputs[0];
   if (x.rank != 4) return BadOperand(0);
   if (w.rank != 4 || w.dims[0] != 1 || w.dims[3] % x.dims[3] != 0) return BadOperand(1);
-  if (bias.rank != 1 || bias.dims[0] != w.dims[3]) return BadOperand(2);
   if (y.rank != 4 || y.dims[0] != x.dims[0] || y.dims[3] != w.dims[3])
     return BadOperand(static_cast<uint32_t>(call.inputs.size()));
-  if (!WindowOk(p.window(), x, y, w.dims[1], w.dims[2]) || !ContractionParamsOk(p, x.type)) return BadParams();
-  if (numerics != Numerics::kAny) TAKT_TRY(CheckRequantization(call, 3, w.dims[3], numerics));
+  if (!WindowOk(p.window(), x, y, w.dims[1], w.dims[2])) return BadParams();
+  TAKT_TRY(CheckContractionParams(call, w.dims[3], numerics, p));
   AddWork(work, y.size(), w.size() / static_cast<uint32_t>(w.dims[3]));
   return {};
 }

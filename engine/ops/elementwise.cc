@@ -11,7 +11,7 @@ bool AddOk(const schema::AddParams& p, Numerics numerics, DataType type) {
       !ZeroPointOk(p.output_zero_point(), type))
     return false;
   if (numerics == Numerics::kFp32Rne) {
-    constexpr int32_t kMax = 1 << 21;  // 2 * 255 * 2^21 + 2^29 < 2^31
+    constexpr int32_t kMax = 1 << 21;  // int8: 2 * 255 * 2^21 + 2^29 < 2^31
     return p.output_shift() >= 1 && p.output_shift() <= 30 && p.a_multiplier() >= -kMax && p.a_multiplier() <= kMax &&
            p.b_multiplier() >= -kMax && p.b_multiplier() <= kMax;
   }
@@ -38,7 +38,8 @@ static Status CheckBroadcast(const KernelCall& call, DataType type) {
 }
 
 Status CheckAdd(const KernelCall& call, Numerics numerics, uint64_t& work) {
-  const DataType type = numerics == Numerics::kAny ? DataType::kFloat32 : DataType::kInt8;
+  const DataType type = call.inputs[0].type;
+  if (!TypeOk(numerics, type)) return BadOperand(0);
   TAKT_TRY(CheckBroadcast(call, type));
   if (!AddOk(call.params<schema::AddParams>(), numerics, type)) return BadParams();
   AddWork(work, call.outputs[0].size(), 1);
@@ -46,7 +47,8 @@ Status CheckAdd(const KernelCall& call, Numerics numerics, uint64_t& work) {
 }
 
 Status CheckMul(const KernelCall& call, Numerics numerics, uint64_t& work) {
-  const DataType type = numerics == Numerics::kAny ? DataType::kFloat32 : DataType::kInt8;
+  const DataType type = call.inputs[0].type;
+  if (!TypeOk(numerics, type)) return BadOperand(0);
   TAKT_TRY(CheckBroadcast(call, type));
   const auto& p = call.params<schema::MulParams>();
   if (!ClampOk(p.clamp(), type) || !ZeroPointOk(p.a_zero_point(), type) || !ZeroPointOk(p.b_zero_point(), type) ||

@@ -6,7 +6,8 @@ namespace takt {
 using namespace ops;
 
 Status CheckMean(const KernelCall& call, Numerics numerics, uint64_t& work) {
-  const DataType type = numerics == Numerics::kAny ? DataType::kFloat32 : DataType::kInt8;
+  const DataType type = call.inputs[0].type;
+  if (!TypeOk(numerics, type)) return BadOperand(0);
   TAKT_TRY(CheckOperands(call, {type, type}));
   const auto& p = call.params<schema::MeanParams>();
   const TensorRef &x = call.inputs[0], &y = call.outputs[0];

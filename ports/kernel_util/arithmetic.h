@@ -3,6 +3,7 @@
 #define TAKT_PORTS_KERNEL_UTIL_ARITHMETIC_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "engine/base/requantize.h"
 #include "engine/core/kernel.h"
@@ -10,57 +11,68 @@
 
 namespace takt {
 
-struct Int8Arithmetic {
-  using Element = int8_t;
-  using Accumulator = uint32_t;
-  using Bias = int32_t;
+/// Integer activations E with int8 weights. Acc: unsigned, the type that sums wrap in.
+template <typename E, typename Acc>
+struct IntegerTypes {
+  using Element = E;
+  using Weight = int8_t;
+  using Accumulator = Acc;
+  using Bias = std::make_signed_t<Acc>;
 
-  static uint32_t Start(int32_t bias) { return static_cast<uint32_t>(bias); }
-  static uint32_t Finish(uint32_t acc, int32_t) { return acc; }
+  static Acc Start(Bias bias) { return static_cast<Acc>(bias); }
+  static Acc Finish(Acc acc, Bias) { return acc; }
 };
 
-struct Fp32Rne : Int8Arithmetic {
+template <typename E, typename Acc>
+struct Fp32RneOf : IntegerTypes<E, Acc> {
   static constexpr Numerics kNumerics = Numerics::kFp32Rne;
-  static constexpr DataType kRequantization = DataType::kFloat32;
 
   const float* scales = nullptr;
   float lo, hi;
   int32_t zero_point;
 
-  Fp32Rne(const schema::Clamp& clamp, int32_t zp)
+  Fp32RneOf(const schema::Clamp& clamp, int32_t zp)
       : lo(clamp.min() - static_cast<float>(zp)), hi(clamp.max() - static_cast<float>(zp)), zero_point(zp) {}
   void SetTable(const TensorRef& t) { scales = t.as<const float>(); }
   template <typename Params>
-  int8_t One(uint32_t acc, const Params& p) const {
-    return static_cast<int8_t>(RequantizeFp32Rne(acc, p.scale(), lo, hi, zero_point));
+  E One(Acc acc, const Params& p) const {
+    return static_cast<E>(RequantizeFp32Rne(acc, p.scale(), lo, hi, zero_point));
   }
-  int8_t operator()(uint32_t acc, int32_t channel) const {
-    return static_cast<int8_t>(RequantizeFp32Rne(acc, scales[channel], lo, hi, zero_point));
+  E operator()(Acc acc, int32_t channel) const {
+    return static_cast<E>(RequantizeFp32Rne(acc, scales[channel], lo, hi, zero_point));
   }
 };
 
-struct Tflite : Int8Arithmetic {
+template <typename E, typename Acc>
+struct TfliteOf : IntegerTypes<E, Acc> {
   static constexpr Numerics kNumerics = Numerics::kTflite;
-  static constexpr DataType kRequantization = DataType::kInt32;
 
   const int32_t* table = nullptr;
   int32_t lo, hi, zero_point;
 
-  Tflite(const schema::Clamp& clamp, int32_t zp)
+  TfliteOf(const schema::Clamp& clamp, int32_t zp)
       : lo(static_cast<int32_t>(clamp.min())), hi(static_cast<int32_t>(clamp.max())), zero_point(zp) {}
   void SetTable(const TensorRef& t) { table = t.as<const int32_t>(); }
   template <typename Params>
-  int8_t One(uint32_t acc, const Params& p) const {
-    return static_cast<int8_t>(RequantizeTflite(acc, p.multiplier(), p.shift(), zero_point, lo, hi));
+  E One(Acc acc, const Params& p) const {
+    return static_cast<E>(RequantizeTflite(acc, p.multiplier(), p.shift(), zero_point, lo, hi));
   }
-  int8_t operator()(uint32_t acc, int32_t channel) const {
-    return static_cast<int8_t>(RequantizeTflite(acc, table[2 * channel], table[2 * channel + 1], zero_point, lo, hi));
+  E operator()(Acc acc, int32_t channel) const {
+    return static_cast<E>(RequantizeTflite(acc, table[2 * channel], table[2 * channel + 1], zero_point, lo, hi));
   }
 };
+
+using Fp32Rne = Fp32RneOf<int8_t, uint32_t>;
+using Fp32Rne16 = Fp32RneOf<int16_t, uint64_t>;
+using Tflite = TfliteOf<int8_t, uint32_t>;
+using Tflite16 = TfliteOf<int16_t, uint64_t>;
+/// TFLite's int16 sums of 32 bits, with its full multiplier: element-wise ops, means, contractions with an int32 bias.
+using Tflite16Narrow = TfliteOf<int16_t, uint32_t>;
 
 struct Float32 {
   static constexpr Numerics kNumerics = Numerics::kAny;
   using Element = float;
+  using Weight = float;
   using Accumulator = float;
   using Bias = float;
 
@@ -81,7 +93,8 @@ struct Float32 {
 };
 
 /// Value less its zero point; floats have none.
-constexpr int32_t Centered(int8_t v, int32_t zero_point) {
+template <typename E>
+constexpr int32_t Centered(E v, int32_t zero_point) {
   return v - zero_point;
 }
 constexpr float Centered(float v, int32_t) {
@@ -89,21 +102,42 @@ constexpr float Centered(float v, int32_t) {
 }
 
 /// acc + sum of (x - xz) * (w - wz). Not inlined: in its callers' loops a small core would run out of registers.
-[[gnu::noinline]] inline uint32_t Dot(uint32_t acc, const int8_t* x, const int8_t* w, int32_t n, int32_t xz,
-                                      int32_t wz) {
+template <typename Acc, typename X, typename W>
+[[gnu::noinline]] Acc Dot(Acc acc, const X* x, const W* w, int32_t n, int32_t xz, int32_t wz) {
 #pragma GCC unroll 4
-  for (int32_t i = 0; i < n; ++i) acc += static_cast<uint32_t>((x[i] - xz) * (w[i] - wz));
+  for (int32_t i = 0; i < n; ++i) acc += static_cast<Acc>((x[i] - xz) * (w[i] - wz));
   return acc;
 }
 inline float Dot(float acc, const float* x, const float* w, int32_t n, int32_t, int32_t) {
   for (int32_t i = 0; i < n; ++i) acc += x[i] * w[i];
   return acc;
 }
-inline void MultiplyAdd(uint32_t& acc, int32_t x, int32_t w) {
-  acc += static_cast<uint32_t>(x * w);
+template <typename Acc>
+void MultiplyAdd(Acc& acc, int32_t x, int32_t w) {
+  acc += static_cast<Acc>(x * w);
 }
 inline void MultiplyAdd(float& acc, float x, float w) {
   acc += x * w;
+}
+
+/// int16 function by table[513], whose entries are 2^7 apart; rounded half up.
+inline int16_t Interpolate(const int16_t* table, int16_t x) {
+  const int32_t entry = (x >> 7) + 256, rest = x & 127;
+  return static_cast<int16_t>(table[entry] + (((table[entry + 1] - table[entry]) * rest + 64) >> 7));
+}
+
+/// The key of a contraction's row.
+template <typename A>
+constexpr KernelKey ContractionKey(Op op) {
+  constexpr DataType kElement = kDataTypeOf<typename A::Element>;
+  return {op, A::kNumerics, Layout::kNeutral, {kElement, kDataTypeOf<typename A::Weight>, kElement}};
+}
+
+using RunFunction = void (*)(const KernelCall&);
+/// TFLite's int16 contractions: the bias's type says how wide the sums are.
+template <RunFunction kWide, RunFunction kNarrow>
+void RunByBias(const KernelCall& call) {
+  call.inputs[2].type == DataType::kInt32 ? kNarrow(call) : kWide(call);
 }
 
 /// Kernel cells [begin, end) of a window that starts at `start` (in input cells) and lie in [0, size).
@@ -121,27 +155,24 @@ struct Span1d {
 
 /// The integer addition of both numerics: a and b are stored values.
 template <typename A>
-int8_t AddInt8(const schema::AddParams& p, int32_t a, int32_t b);
-
-template <>
-inline int8_t AddInt8<Fp32Rne>(const schema::AddParams& p, int32_t a, int32_t b) {
-  const int32_t sh = p.output_shift();
-  const int32_t acc =
-      (1 << (sh - 1)) + p.a_multiplier() * (a - p.a_zero_point()) + p.b_multiplier() * (b - p.b_zero_point());
-  return static_cast<int8_t>(ClampInt((acc >> sh) + p.output_zero_point(), static_cast<int32_t>(p.clamp().min()),
-                                      static_cast<int32_t>(p.clamp().max())));
-}
-
-template <>
-inline int8_t AddInt8<Tflite>(const schema::AddParams& p, int32_t a, int32_t b) {
-  const auto ua = static_cast<uint32_t>(a - p.a_zero_point()) << p.left_shift();
-  const auto ub = static_cast<uint32_t>(b - p.b_zero_point()) << p.left_shift();
-  const auto sa = static_cast<uint32_t>(MultiplyTflite(ua, p.a_multiplier(), p.a_shift()));
-  const auto sb = static_cast<uint32_t>(MultiplyTflite(ub, p.b_multiplier(), p.b_shift()));
-  const uint32_t sum = p.function() == schema::AddFunction::add ? sa + sb : sa - sb;
-  return static_cast<int8_t>(RequantizeTflite(sum, p.output_multiplier(), p.output_shift(), p.output_zero_point(),
-                                              static_cast<int32_t>(p.clamp().min()),
-                                              static_cast<int32_t>(p.clamp().max())));
+typename A::Element AddStored(const schema::AddParams& p, int32_t a, int32_t b) {
+  const auto lo = static_cast<int32_t>(p.clamp().min()), hi = static_cast<int32_t>(p.clamp().max());
+  a -= p.a_zero_point();
+  b -= p.b_zero_point();
+  if constexpr (A::kNumerics == Numerics::kFp32Rne) {
+    using Wide = typename A::Bias;
+    const int sh = p.output_shift();
+    const Wide acc = (Wide{1} << (sh - 1)) + Wide{p.a_multiplier()} * a + Wide{p.b_multiplier()} * b;
+    return static_cast<typename A::Element>(ClampInt(static_cast<int32_t>(acc >> sh) + p.output_zero_point(), lo, hi));
+  } else {
+    const auto scaled = [&p](int32_t v, int32_t multiplier, int32_t shift) {
+      return static_cast<uint32_t>(MultiplyTflite(static_cast<uint32_t>(v) << p.left_shift(), multiplier, shift));
+    };
+    const uint32_t sa = scaled(a, p.a_multiplier(), p.a_shift()), sb = scaled(b, p.b_multiplier(), p.b_shift());
+    const uint32_t sum = p.function() == schema::AddFunction::add ? sa + sb : sa - sb;
+    return static_cast<typename A::Element>(
+        RequantizeTflite(sum, p.output_multiplier(), p.output_shift(), p.output_zero_point(), lo, hi));
+  }
 }
 
 }  // namespace takt

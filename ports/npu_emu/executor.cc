@@ -111,7 +111,7 @@ void Executor::RunAdd(const Add& op, const Walker& walker) const {
   const size_t n = size_t{op.rows} * op.row_bytes;
   const bool rne = op.numerics == static_cast<uint32_t>(Numerics::kFp32Rne);
   for (size_t i = 0; i < n; ++i)
-    y[i] = rne ? AddInt8<Fp32Rne>(params, a[i], b[i]) : AddInt8<Tflite>(params, a[i], b[i]);
+    y[i] = rne ? AddStored<Fp32Rne>(params, a[i], b[i]) : AddStored<Tflite>(params, a[i], b[i]);
 }
 
 void Executor::Run(const Command& command, const Walker& walker) {

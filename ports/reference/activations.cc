@@ -26,6 +26,14 @@ void RunLookup(const KernelCall& call) {
   for (uint32_t i = 0; i < size; ++i) out[i] = table[in[i] + 128];
 }
 
+void RunInterpolation(const KernelCall& call) {
+  const auto* table = call.inputs[1].as<const int16_t>();
+  const auto* in = call.inputs[0].as<const int16_t>();
+  auto* out = call.outputs[0].as<int16_t>();
+  const uint32_t size = call.outputs[0].size();
+  for (uint32_t i = 0; i < size; ++i) out[i] = Interpolate(table, in[i]);
+}
+
 float Evaluate(schema::UnaryFunction function, float x, float alpha) {
   using enum schema::UnaryFunction;
   switch (function) {
@@ -79,16 +87,20 @@ void RunUnary(const KernelCall& call) {
   for (uint32_t i = 0; i < size; ++i) out[i] = Evaluate(p.function(), in[i], p.alpha());
 }
 
-constexpr DataType kI8 = DataType::kInt8, kF32 = DataType::kFloat32, kNo = DataType::kNone;
+constexpr DataType kI8 = DataType::kInt8, kI16 = DataType::kInt16, kF32 = DataType::kFloat32, kNo = DataType::kNone;
 
 }  // namespace
 
 constexpr Kernel kClampInt8 = {
     {Op::kClamp, Numerics::kAny, Layout::kNeutral, {kI8, kNo, kI8}}, &CheckClamp<Numerics::kAny>, &RunClamp<int8_t>};
+constexpr Kernel kClampInt16 = {
+    {Op::kClamp, Numerics::kAny, Layout::kNeutral, {kI16, kNo, kI16}}, &CheckClamp<Numerics::kAny>, &RunClamp<int16_t>};
 constexpr Kernel kClampFloat32 = {
     {Op::kClamp, Numerics::kAny, Layout::kNeutral, {kF32, kNo, kF32}}, &CheckClamp<Numerics::kAny>, &RunClamp<float>};
 constexpr Kernel kUnaryInt8 = {
     {Op::kUnary, Numerics::kAny, Layout::kNeutral, {kI8, kI8, kI8}}, &CheckUnary<Numerics::kAny>, &RunLookup};
+constexpr Kernel kUnaryInt16 = {
+    {Op::kUnary, Numerics::kAny, Layout::kNeutral, {kI16, kI16, kI16}}, &CheckUnary<Numerics::kAny>, &RunInterpolation};
 constexpr Kernel kUnaryFloat32 = {
     {Op::kUnary, Numerics::kAny, Layout::kNeutral, {kF32, kNo, kF32}}, &CheckUnary<Numerics::kAny>, &RunUnary};
 

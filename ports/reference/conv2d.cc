@@ -42,7 +42,7 @@ void Convolve(const KernelCall& call, const schema::Conv2dParams& p, Store store
             ptrdiff_t at = (static_cast<ptrdiff_t>(y0 + ky * dh) * xw + x0 + xs.begin * dw) * xc + first;
             ptrdiff_t wat = ((static_cast<ptrdiff_t>(oc) * kh + ky) * kw + xs.begin) * depth;
             for (int32_t r = 0; r < runs; ++r, at += static_cast<ptrdiff_t>(dw) * xc, wat += depth)
-              acc = Dot(acc, image + at, w.as<const E>() + wat, run, xz, wz);
+              acc = Dot(acc, image + at, w.as<const typename A::Weight>() + wat, run, xz, wz);
           }
           store(index++, output(A::Finish(acc, bias[oc]), oc));
         }
@@ -63,14 +63,14 @@ void RunConv2dAdd(const KernelCall& call) {
   const auto& p = call.params<schema::Conv2dAddParams>();
   const auto* skip = call.inputs[4].as<const int8_t>();
   auto* out = call.outputs[0].as<int8_t>();
-  Convolve<A>(call, p.conv(), [&](uint32_t i, int8_t v) { out[i] = AddInt8<A>(p.add(), skip[i], v); });
+  Convolve<A>(call, p.conv(), [&](uint32_t i, int8_t v) { out[i] = AddStored<A>(p.add(), skip[i], v); });
 }
 
-constexpr DataType kI8 = DataType::kInt8, kF32 = DataType::kFloat32;
+constexpr DataType kI8 = DataType::kInt8;
 
 template <typename A>
-constexpr Kernel Row(DataType type) {
-  return {{Op::kConv2d, A::kNumerics, Layout::kNeutral, {type, type, type}}, &CheckConv2d<A::kNumerics>, &RunConv2d<A>};
+constexpr Kernel Row(RunFunction run = &RunConv2d<A>) {
+  return {ContractionKey<A>(Op::kConv2d), &CheckConv2d<A::kNumerics>, run};
 }
 template <typename A>
 constexpr Kernel AddRow() {
@@ -81,9 +81,11 @@ constexpr Kernel AddRow() {
 
 }  // namespace
 
-constexpr Kernel kConv2dInt8Fp32Rne = Row<Fp32Rne>(kI8);
-constexpr Kernel kConv2dInt8Tflite = Row<Tflite>(kI8);
-constexpr Kernel kConv2dFloat32 = Row<Float32>(kF32);
+constexpr Kernel kConv2dInt8Fp32Rne = Row<Fp32Rne>();
+constexpr Kernel kConv2dInt8Tflite = Row<Tflite>();
+constexpr Kernel kConv2dInt16Fp32Rne = Row<Fp32Rne16>();
+constexpr Kernel kConv2dInt16Tflite = Row<Tflite16>(&RunByBias<&RunConv2d<Tflite16>, &RunConv2d<Tflite16Narrow>>);
+constexpr Kernel kConv2dFloat32 = Row<Float32>();
 constexpr Kernel kConv2dAddInt8Fp32Rne = AddRow<Fp32Rne>();
 constexpr Kernel kConv2dAddInt8Tflite = AddRow<Tflite>();
 

@@ -95,9 +95,11 @@ constexpr Kernel kCopyInt64 = CopyRow<uint64_t>(DataType::kInt64);
 constexpr Kernel kCopyBool = CopyRow<uint8_t>(DataType::kBool);
 constexpr Kernel kPadFloat32 = PadRow<uint32_t>(DataType::kFloat32);
 constexpr Kernel kPadInt8 = PadRow<uint8_t>(DataType::kInt8);
+constexpr Kernel kPadInt16 = PadRow<uint16_t>(DataType::kInt16);
 constexpr Kernel kPadInt32 = PadRow<uint32_t>(DataType::kInt32);
 constexpr Kernel kTransposeFloat32 = TransposeRow<uint32_t>(DataType::kFloat32);
 constexpr Kernel kTransposeInt8 = TransposeRow<uint8_t>(DataType::kInt8);
+constexpr Kernel kTransposeInt16 = TransposeRow<uint16_t>(DataType::kInt16);
 constexpr Kernel kTransposeInt32 = TransposeRow<uint32_t>(DataType::kInt32);
 
 }  // namespace takt::reference

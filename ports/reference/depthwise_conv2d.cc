@@ -14,7 +14,7 @@ void RunDepthwise(const KernelCall& call) {
   const auto& p = call.params<schema::DepthwiseConv2dParams>();
   const TensorRef &x = call.inputs[0], &w = call.inputs[1], &y = call.outputs[0];
   const auto* bias = call.inputs[2].as<const typename A::Bias>();
-  const E* weights = w.as<const E>();
+  const auto* weights = w.as<const typename A::Weight>();
   E* out = y.as<E>();
   A output(p.clamp(), p.output_zero_point());
   if constexpr (A::kNumerics != Numerics::kAny) output.SetTable(call.inputs[3]);
@@ -39,7 +39,7 @@ void RunDepthwise(const KernelCall& call) {
           for (int32_t ky = ys.begin; ky < ys.end; ++ky) {
             for (int32_t kx = xs.begin; kx < xs.end; ++kx) {
               const E* cell = image + (static_cast<ptrdiff_t>(y0 + ky * dh) * xw + x0 + kx * dw) * xc;
-              const E* row = weights + (static_cast<ptrdiff_t>(ky) * kw + kx) * yc + oc;
+              const auto* row = weights + (static_cast<ptrdiff_t>(ky) * kw + kx) * yc + oc;
               if (multiplier == 1) {
                 for (int32_t i = 0; i < count; ++i)
                   MultiplyAdd(acc[i], Centered(cell[oc + i], xz), Centered(row[i], wz));
@@ -57,16 +57,17 @@ void RunDepthwise(const KernelCall& call) {
 }
 
 template <typename A>
-constexpr Kernel Row(DataType type) {
-  return {{Op::kDepthwiseConv2d, A::kNumerics, Layout::kNeutral, {type, type, type}},
-          &CheckDepthwiseConv2d<A::kNumerics>,
-          &RunDepthwise<A>};
+constexpr Kernel Row(RunFunction run = &RunDepthwise<A>) {
+  return {ContractionKey<A>(Op::kDepthwiseConv2d), &CheckDepthwiseConv2d<A::kNumerics>, run};
 }
 
 }  // namespace
 
-constexpr Kernel kDepthwiseConv2dInt8Fp32Rne = Row<Fp32Rne>(DataType::kInt8);
-constexpr Kernel kDepthwiseConv2dInt8Tflite = Row<Tflite>(DataType::kInt8);
-constexpr Kernel kDepthwiseConv2dFloat32 = Row<Float32>(DataType::kFloat32);
+constexpr Kernel kDepthwiseConv2dInt8Fp32Rne = Row<Fp32Rne>();
+constexpr Kernel kDepthwiseConv2dInt8Tflite = Row<Tflite>();
+constexpr Kernel kDepthwiseConv2dInt16Fp32Rne = Row<Fp32Rne16>();
+constexpr Kernel kDepthwiseConv2dInt16Tflite =
+    Row<Tflite16>(&RunByBias<&RunDepthwise<Tflite16>, &RunDepthwise<Tflite16Narrow>>);
+constexpr Kernel kDepthwiseConv2dFloat32 = Row<Float32>();
 
 }  // namespace takt::reference

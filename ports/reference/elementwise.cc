@@ -43,7 +43,8 @@ void RunAdd(const KernelCall& call) {
     const float sign = p.function() == schema::AddFunction::add ? 1.0f : -1.0f;
     ForEachPair<float>(call, [&](float a, float b) { return output.Clamped(a + sign * b); });
   } else {
-    ForEachPair<int8_t>(call, [&](int8_t a, int8_t b) { return AddInt8<A>(p, a, b); });
+    using E = typename A::Element;
+    ForEachPair<E>(call, [&](E a, E b) { return AddStored<A>(p, a, b); });
   }
 }
 
@@ -71,9 +72,13 @@ constexpr Kernel MulRow(DataType type) {
 
 constexpr Kernel kAddInt8Fp32Rne = AddRow<Fp32Rne>(DataType::kInt8);
 constexpr Kernel kAddInt8Tflite = AddRow<Tflite>(DataType::kInt8);
+constexpr Kernel kAddInt16Fp32Rne = AddRow<Fp32Rne16>(DataType::kInt16);
+constexpr Kernel kAddInt16Tflite = AddRow<Tflite16Narrow>(DataType::kInt16);
 constexpr Kernel kAddFloat32 = AddRow<Float32>(DataType::kFloat32);
 constexpr Kernel kMulInt8Fp32Rne = MulRow<Fp32Rne>(DataType::kInt8);
 constexpr Kernel kMulInt8Tflite = MulRow<Tflite>(DataType::kInt8);
+constexpr Kernel kMulInt16Fp32Rne = MulRow<Fp32Rne16>(DataType::kInt16);
+constexpr Kernel kMulInt16Tflite = MulRow<Tflite16Narrow>(DataType::kInt16);
 constexpr Kernel kMulFloat32 = MulRow<Float32>(DataType::kFloat32);
 
 }  // namespace takt::reference

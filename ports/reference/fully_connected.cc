@@ -19,7 +19,7 @@ void RunFullyConnected(const KernelCall& call) {
   const E* x = call.inputs[0].as<const E>();
   E* out = call.outputs[0].as<E>();
   for (int32_t r = 0; r < rows; ++r, x += depth) {
-    const E* row = w.as<const E>();
+    const auto* row = w.as<const typename A::Weight>();
     for (int32_t o = 0; o < outputs; ++o, row += depth) {
       const auto acc = Dot(A::Start(bias[o]), x, row, depth, p.input_zero_point(), p.weight_zero_point());
       *out++ = output(A::Finish(acc, bias[o]), o);
@@ -28,16 +28,17 @@ void RunFullyConnected(const KernelCall& call) {
 }
 
 template <typename A>
-constexpr Kernel Row(DataType type) {
-  return {{Op::kFullyConnected, A::kNumerics, Layout::kNeutral, {type, type, type}},
-          &CheckFullyConnected<A::kNumerics>,
-          &RunFullyConnected<A>};
+constexpr Kernel Row(RunFunction run = &RunFullyConnected<A>) {
+  return {ContractionKey<A>(Op::kFullyConnected), &CheckFullyConnected<A::kNumerics>, run};
 }
 
 }  // namespace
 
-constexpr Kernel kFullyConnectedInt8Fp32Rne = Row<Fp32Rne>(DataType::kInt8);
-constexpr Kernel kFullyConnectedInt8Tflite = Row<Tflite>(DataType::kInt8);
-constexpr Kernel kFullyConnectedFloat32 = Row<Float32>(DataType::kFloat32);
+constexpr Kernel kFullyConnectedInt8Fp32Rne = Row<Fp32Rne>();
+constexpr Kernel kFullyConnectedInt8Tflite = Row<Tflite>();
+constexpr Kernel kFullyConnectedInt16Fp32Rne = Row<Fp32Rne16>();
+constexpr Kernel kFullyConnectedInt16Tflite =
+    Row<Tflite16>(&RunByBias<&RunFullyConnected<Tflite16>, &RunFullyConnected<Tflite16Narrow>>);
+constexpr Kernel kFullyConnectedFloat32 = Row<Float32>();
 
 }  // namespace takt::reference

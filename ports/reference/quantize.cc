@@ -1,5 +1,5 @@
 // quantize, dequantize, requantize
-#include <type_traits>
+#include <limits>
 
 #include "engine/ops/checks.h"
 #include "ports/kernel_util/arithmetic.h"
@@ -8,70 +8,108 @@
 namespace takt::reference {
 namespace {
 
-template <typename A>
+template <Numerics kNumerics, typename Out>
 void RunQuantize(const KernelCall& call) {
   const auto& p = call.params<schema::QuantizeParams>();
   const auto* in = call.inputs[0].as<const float>();
-  auto* out = call.outputs[0].as<int8_t>();
-  const float zp = static_cast<float>(p.zero_point()), lo = -128.0f - zp, hi = 127.0f - zp;
+  auto* out = call.outputs[0].as<Out>();
+  const auto zp = static_cast<float>(p.zero_point());
+  const float lo = std::numeric_limits<Out>::min() - zp, hi = std::numeric_limits<Out>::max() - zp;
   const uint32_t size = call.outputs[0].size();
   for (uint32_t i = 0; i < size; ++i) {
     const float ratio = in[i] / p.scale();
     const float v = ratio == ratio ? ClampFloat(ratio, lo, hi) : 0.0f;
-    const int32_t q = A::kNumerics == Numerics::kTflite ? RoundAway(v) : RoundToEven(v);
-    out[i] = static_cast<int8_t>(q + p.zero_point());
+    const int32_t q = kNumerics == Numerics::kTflite ? RoundAway(v) : RoundToEven(v);
+    out[i] = static_cast<Out>(q + p.zero_point());
   }
 }
 
+template <typename In>
 void RunDequantize(const KernelCall& call) {
   const auto& p = call.params<schema::DequantizeParams>();
-  const auto* in = call.inputs[0].as<const int8_t>();
+  const auto* in = call.inputs[0].as<const In>();
   auto* out = call.outputs[0].as<float>();
   const uint32_t size = call.outputs[0].size();
-  for (uint32_t i = 0; i < size; ++i) out[i] = p.scale() * static_cast<float>(in[i] - p.zero_point());
+  for (uint32_t i = 0; i < size; ++i) {
+    const uint32_t centered = static_cast<uint32_t>(in[i]) - static_cast<uint32_t>(p.zero_point());
+    out[i] = p.scale() * static_cast<float>(static_cast<int32_t>(centered));
+  }
 }
 
-/// In, Out: int8_t or uint8_t. The output stage's value fits Out; its low byte is the same as int8.
-template <typename A, typename In, typename Out>
+template <Numerics kNumerics>
+int32_t ToInt32(uint32_t acc, const schema::RequantizeParams& p) {
+  if constexpr (kNumerics == Numerics::kFp32Rne) {
+    return RequantizeFp32RneWide(acc, p.scale(), p.output_zero_point());
+  } else {
+    const auto product = static_cast<uint32_t>(MultiplyTflite(acc, p.multiplier(), p.shift()));
+    return static_cast<int32_t>(product + static_cast<uint32_t>(int32_t{p.output_zero_point()}));
+  }
+}
+
+template <template <typename, typename> class Stage, typename In, typename Out>
 void RunRequantize(const KernelCall& call) {
+  using A = Stage<Out, uint32_t>;
   const auto& p = call.params<schema::RequantizeParams>();
   const auto* in = call.inputs[0].as<const In>();
   auto* out = call.outputs[0].as<Out>();
-  const A output(p.clamp(), p.output_zero_point());
+  const auto zero_point = static_cast<uint32_t>(int32_t{p.input_zero_point()});
   const uint32_t size = call.outputs[0].size();
-  for (uint32_t i = 0; i < size; ++i) {
-    out[i] = static_cast<Out>(output.One(static_cast<uint32_t>(in[i] - p.input_zero_point()), p));
+  if constexpr (sizeof(Out) == 4) {
+    for (uint32_t i = 0; i < size; ++i) out[i] = ToInt32<A::kNumerics>(static_cast<uint32_t>(in[i]) - zero_point, p);
+  } else {
+    const A output(p.clamp(), p.output_zero_point());
+    for (uint32_t i = 0; i < size; ++i) out[i] = output.One(static_cast<uint32_t>(in[i]) - zero_point, p);
   }
 }
 
-constexpr DataType kI8 = DataType::kInt8, kF32 = DataType::kFloat32, kNo = DataType::kNone;
-template <typename T>
-constexpr DataType kByte = std::is_signed_v<T> ? DataType::kInt8 : DataType::kUint8;
-
-template <typename A>
+template <Numerics kNumerics, typename Out>
 constexpr Kernel QuantizeRow() {
-  return {
-      {Op::kQuantize, A::kNumerics, Layout::kNeutral, {kF32, kNo, kI8}}, &CheckQuantize<A::kNumerics>, &RunQuantize<A>};
+  return {{Op::kQuantize, kNumerics, Layout::kNeutral, {DataType::kFloat32, DataType::kNone, kDataTypeOf<Out>}},
+          &CheckQuantize<kNumerics>,
+          &RunQuantize<kNumerics, Out>};
 }
-template <typename A, typename In, typename Out>
+template <typename In>
+constexpr Kernel DequantizeRow() {
+  return {{Op::kDequantize, Numerics::kAny, Layout::kNeutral, {kDataTypeOf<In>, DataType::kNone, DataType::kFloat32}},
+          &CheckDequantize<Numerics::kAny>,
+          &RunDequantize<In>};
+}
+template <template <typename, typename> class Stage, typename In, typename Out>
 constexpr Kernel RequantizeRow() {
-  return {{Op::kRequantize, A::kNumerics, Layout::kNeutral, {kByte<In>, kNo, kByte<Out>}},
-          &CheckRequantize<A::kNumerics>,
-          &RunRequantize<A, In, Out>};
+  constexpr Numerics kNumerics = Stage<Out, uint32_t>::kNumerics;
+  return {{Op::kRequantize, kNumerics, Layout::kNeutral, {kDataTypeOf<In>, DataType::kNone, kDataTypeOf<Out>}},
+          &CheckRequantize<kNumerics>,
+          &RunRequantize<Stage, In, Out>};
 }
 
 }  // namespace
 
-constexpr Kernel kQuantizeFloat32ToInt8Fp32Rne = QuantizeRow<Fp32Rne>();
-constexpr Kernel kQuantizeFloat32ToInt8Tflite = QuantizeRow<Tflite>();
-constexpr Kernel kDequantizeInt8ToFloat32 = {{Op::kDequantize, Numerics::kAny, Layout::kNeutral, {kI8, kNo, kF32}},
-                                             &CheckDequantize<Numerics::kAny>,
-                                             &RunDequantize};
-constexpr Kernel kRequantizeInt8Fp32Rne = RequantizeRow<Fp32Rne, int8_t, int8_t>();
-constexpr Kernel kRequantizeInt8Tflite = RequantizeRow<Tflite, int8_t, int8_t>();
-constexpr Kernel kRequantizeUint8ToInt8Fp32Rne = RequantizeRow<Fp32Rne, uint8_t, int8_t>();
-constexpr Kernel kRequantizeUint8ToInt8Tflite = RequantizeRow<Tflite, uint8_t, int8_t>();
-constexpr Kernel kRequantizeInt8ToUint8Fp32Rne = RequantizeRow<Fp32Rne, int8_t, uint8_t>();
-constexpr Kernel kRequantizeInt8ToUint8Tflite = RequantizeRow<Tflite, int8_t, uint8_t>();
+constexpr Kernel kQuantizeFloat32ToInt8Fp32Rne = QuantizeRow<Numerics::kFp32Rne, int8_t>();
+constexpr Kernel kQuantizeFloat32ToInt8Tflite = QuantizeRow<Numerics::kTflite, int8_t>();
+constexpr Kernel kQuantizeFloat32ToInt16Fp32Rne = QuantizeRow<Numerics::kFp32Rne, int16_t>();
+constexpr Kernel kQuantizeFloat32ToInt16Tflite = QuantizeRow<Numerics::kTflite, int16_t>();
+constexpr Kernel kDequantizeInt8ToFloat32 = DequantizeRow<int8_t>();
+constexpr Kernel kDequantizeInt16ToFloat32 = DequantizeRow<int16_t>();
+constexpr Kernel kDequantizeInt32ToFloat32 = DequantizeRow<int32_t>();
+constexpr Kernel kRequantizeInt8Fp32Rne = RequantizeRow<Fp32RneOf, int8_t, int8_t>();
+constexpr Kernel kRequantizeInt8Tflite = RequantizeRow<TfliteOf, int8_t, int8_t>();
+constexpr Kernel kRequantizeUint8ToInt8Fp32Rne = RequantizeRow<Fp32RneOf, uint8_t, int8_t>();
+constexpr Kernel kRequantizeUint8ToInt8Tflite = RequantizeRow<TfliteOf, uint8_t, int8_t>();
+constexpr Kernel kRequantizeInt8ToUint8Fp32Rne = RequantizeRow<Fp32RneOf, int8_t, uint8_t>();
+constexpr Kernel kRequantizeInt8ToUint8Tflite = RequantizeRow<TfliteOf, int8_t, uint8_t>();
+constexpr Kernel kRequantizeInt8ToInt16Fp32Rne = RequantizeRow<Fp32RneOf, int8_t, int16_t>();
+constexpr Kernel kRequantizeInt8ToInt16Tflite = RequantizeRow<TfliteOf, int8_t, int16_t>();
+constexpr Kernel kRequantizeInt8ToInt32Fp32Rne = RequantizeRow<Fp32RneOf, int8_t, int32_t>();
+constexpr Kernel kRequantizeInt8ToInt32Tflite = RequantizeRow<TfliteOf, int8_t, int32_t>();
+constexpr Kernel kRequantizeInt16ToInt8Fp32Rne = RequantizeRow<Fp32RneOf, int16_t, int8_t>();
+constexpr Kernel kRequantizeInt16ToInt8Tflite = RequantizeRow<TfliteOf, int16_t, int8_t>();
+constexpr Kernel kRequantizeInt16Fp32Rne = RequantizeRow<Fp32RneOf, int16_t, int16_t>();
+constexpr Kernel kRequantizeInt16Tflite = RequantizeRow<TfliteOf, int16_t, int16_t>();
+constexpr Kernel kRequantizeInt16ToInt32Fp32Rne = RequantizeRow<Fp32RneOf, int16_t, int32_t>();
+constexpr Kernel kRequantizeInt16ToInt32Tflite = RequantizeRow<TfliteOf, int16_t, int32_t>();
+constexpr Kernel kRequantizeInt32ToInt8Fp32Rne = RequantizeRow<Fp32RneOf, int32_t, int8_t>();
+constexpr Kernel kRequantizeInt32ToInt8Tflite = RequantizeRow<TfliteOf, int32_t, int8_t>();
+constexpr Kernel kRequantizeInt32ToInt16Fp32Rne = RequantizeRow<Fp32RneOf, int32_t, int16_t>();
+constexpr Kernel kRequantizeInt32ToInt16Tflite = RequantizeRow<TfliteOf, int32_t, int16_t>();
 
 }  // namespace takt::reference

@@ -54,6 +54,8 @@ constexpr Kernel Row(DataType type) {
 
 constexpr Kernel kMeanInt8Fp32Rne = Row<Fp32Rne>(DataType::kInt8);
 constexpr Kernel kMeanInt8Tflite = Row<Tflite>(DataType::kInt8);
+constexpr Kernel kMeanInt16Fp32Rne = Row<Fp32Rne16>(DataType::kInt16);
+constexpr Kernel kMeanInt16Tflite = Row<Tflite16Narrow>(DataType::kInt16);
 constexpr Kernel kMeanFloat32 = Row<Float32>(DataType::kFloat32);
 
 }  // namespace takt::reference

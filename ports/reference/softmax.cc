@@ -39,6 +39,47 @@ void RunFp32Rne(const KernelCall& call) {
   });
 }
 
+/// exp(-beta * scale * d) * 2^30 is the product of the entries for d's high and low byte, which have 24 bits of
+/// fraction.
+void RunFp32Rne16(const KernelCall& call) {
+  const auto* table = call.inputs[1].as<const uint32_t>();
+  const auto exp_of = [table](int32_t d) { return (uint64_t{table[d >> 8]} * table[256 + (d & 255)]) >> 18; };
+  ForEachRow<int16_t>(call, [exp_of](const int16_t* x, int16_t* y, int32_t depth) {
+    const int32_t max = MaxOf(x, depth);
+    uint64_t sum = 0;
+    for (int32_t i = 0; i < depth; ++i) sum += exp_of(max - x[i]);
+    for (int32_t i = 0; i < depth; ++i) {
+      const uint64_t q = ((exp_of(max - x[i]) << 16) + sum) / (2 * sum);
+      y[i] = static_cast<int16_t>(q < 32767 ? q : 32767);
+    }
+  });
+}
+
+/// Q15 throughout: exp and 1 / (1 + x) by interpolation; the output holds the row's exponentials for a while.
+void RunTflite16(const KernelCall& call) {
+  const auto& p = call.params<schema::SoftmaxParams>();
+  const auto *exp_table = call.inputs[1].as<const int16_t>(), *reciprocal_table = call.inputs[2].as<const int16_t>();
+  const auto saturated = [](int32_t v) { return static_cast<int16_t>(ClampInt(v, -32768, 32767)); };
+  ForEachRow<int16_t>(call, [&](const int16_t* x, int16_t* y, int32_t depth) {
+    const int32_t max = MaxOf(x, depth);
+    uint32_t sum = 0;
+    for (int32_t i = 0; i < depth; ++i) {
+      const auto scaled =
+          static_cast<uint32_t>(MultiplyTflite(static_cast<uint32_t>(x[i] - max), p.multiplier(), p.shift()));
+      y[i] = Interpolate(exp_table, saturated(static_cast<int32_t>(scaled + 32767u)));
+      sum += static_cast<uint32_t>(y[i]);
+    }
+    const int zeros = std::countl_zero(sum);
+    const auto normalized = static_cast<int32_t>(((uint64_t{sum} << (zeros - 1)) + (1 << 13)) >> 14);
+    const int32_t reciprocal = Interpolate(reciprocal_table, saturated(normalized - (1 << 15) - (1 << 16)));
+    const int shift = 31 - zeros;
+    for (int32_t i = 0; i < depth; ++i) {
+      const int64_t product = int64_t{y[i]} * reciprocal + (int64_t{1} << (shift - 1));
+      y[i] = static_cast<int16_t>(ClampInt(static_cast<int32_t>(product >> shift), 0, 32767));
+    }
+  });
+}
+
 void RunTflite(const KernelCall& call) {
   const auto& p = call.params<schema::SoftmaxParams>();
   const auto exp_of = [&p](int32_t diff) {
@@ -81,6 +122,13 @@ constexpr Kernel kSoftmaxInt8Fp32Rne = {{Op::kSoftmax, Numerics::kFp32Rne, Layou
 constexpr Kernel kSoftmaxInt8Tflite = {{Op::kSoftmax, Numerics::kTflite, Layout::kNeutral, {kInt8, kNone, kInt8}},
                                        &CheckSoftmax<Numerics::kTflite>,
                                        &RunTflite};
+constexpr Kernel kSoftmaxInt16Fp32Rne = {
+    {Op::kSoftmax, Numerics::kFp32Rne, Layout::kNeutral, {kInt16, kUint32, kInt16}},
+    &CheckSoftmax<Numerics::kFp32Rne>,
+    &RunFp32Rne16};
+constexpr Kernel kSoftmaxInt16Tflite = {{Op::kSoftmax, Numerics::kTflite, Layout::kNeutral, {kInt16, kInt16, kInt16}},
+                                        &CheckSoftmax<Numerics::kTflite>,
+                                        &RunTflite16};
 constexpr Kernel kSoftmaxFloat32 = {{Op::kSoftmax, Numerics::kAny, Layout::kNeutral, {kFloat32, kNone, kFloat32}},
                                     &CheckSoftmax<Numerics::kAny>,
                                     &RunFloat};

@@ -66,8 +66,8 @@ TEST(Conversion, ThePlanStatesTheWorkThatInitCounts) {
 TEST(Conversion, StepsWithoutAKernelAreNamed) {
   std::string error;
   auto graph = ir::ParseGraph(R"(graph "g"
-%0 "in": int16[4]
-%1 "out": int16[4]
+%0 "in": uint32[4]
+%1 "out": uint32[4]
 inputs %0
 outputs %1
 %1 = pad(%0) "PAD" {after = [0], before = [0]} from [5]
@@ -77,7 +77,7 @@ outputs %1
   const Conversion made = ConvertGraph(std::move(*graph), {}, {});
   ASSERT_EQ(made.diagnostics.all().size(), 1u);
   EXPECT_EQ(made.diagnostics.all()[0].ToString().find(
-                "g:5(PAD): error: has no kernel: the reference port does not run pad of int16 to int16"),
+                "g:5(PAD): error: has no kernel: the reference port does not run pad of uint32 to uint32"),
             0u)
       << made.diagnostics.all()[0].ToString();
 }

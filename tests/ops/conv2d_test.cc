@@ -31,7 +31,8 @@ Values Convolve(const OpCase& c, const Inputs& in) {
 
 const OpTraits kConv2d = {.op = Op::kConv2d,
                           .oracle = [](const OpCase& c, const Inputs& in) { return Results{Convolve(c, in)}; },
-                          .unit = ContractionUnit};
+                          .unit = ContractionUnit,
+                          .wide_sums = true};
 
 OpCase Case(Dims x, Dims weights, Window w, const char* activation = "none", float out_scale = 0.11f, int axis = 0) {
   const int32_t channels = weights[0];
@@ -53,20 +54,26 @@ OpCase WeightZeroPoint() {
   return c;
 }
 
+const std::vector<OpCase> kCases = {
+    Case({1, 5, 6, 3}, {4, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1, 1, 1}}),
+    Case({2, 7, 7, 4}, {6, 3, 2, 2}, {{2, 2}, {1, 1}, {1, 0, 1, 1}}, "relu"),          // two groups
+    Case({1, 9, 8, 2}, {3, 3, 3, 2}, {{1, 2}, {2, 3}, {3, 3, 3, 3}}, "relu6", 0.03f),  // dilation
+    Case({3, 4, 4, 8}, {8, 1, 1, 8}, {}, "relu_n1_to_1"),
+    Case({1, 3, 3, 1}, {2, 3, 3, 1}, {{1, 1}, {1, 1}, {4, 4, 4, 4}}),  // windows wholly in the padding
+    Case({1, 3, 2, 6}, {6, 2, 2, 1}, {{1, 1}, {1, 1}, {0, 1, 5, 2}}),  // a group for each channel
+    Case({1, 1, 1, 1}, {1, 1, 1, 1}, {}),
+    Case({1, 11, 1, 7}, {5, 4, 1, 7}, {{3, 1}, {2, 1}, {0, 0, 0, 0}}),
+    Case({1, 6, 6, 3}, {9, 5, 5, 3}, {{2, 2}, {1, 1}, {2, 2, 2, 2}}, "none", 0.02f,
+         -1),                                             // one scale for all channels
+    Case({1, 6, 6, 3}, {3, 3, 3, 3}, {}, "none", 30.0f),  // scales far below 1
+    Case({1, 6, 6, 3}, {3, 3, 3, 3}, {}, "none", 1e-4f),  // above 1
+    Saturating(),
+    WeightZeroPoint()};
+
 TEST(Conv2d, EqualsOracle) {
-  RunCases(kConv2d,
-           {Case({1, 5, 6, 3}, {4, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1, 1, 1}}),
-            Case({2, 7, 7, 4}, {6, 3, 2, 2}, {{2, 2}, {1, 1}, {1, 0, 1, 1}}, "relu"),          // two groups
-            Case({1, 9, 8, 2}, {3, 3, 3, 2}, {{1, 2}, {2, 3}, {3, 3, 3, 3}}, "relu6", 0.03f),  // dilation
-            Case({3, 4, 4, 8}, {8, 1, 1, 8}, {}, "relu_n1_to_1"),
-            Case({1, 3, 3, 1}, {2, 3, 3, 1}, {{1, 1}, {1, 1}, {4, 4, 4, 4}}),  // windows wholly in the padding
-            Case({1, 3, 2, 6}, {6, 2, 2, 1}, {{1, 1}, {1, 1}, {0, 1, 5, 2}}),  // a group for each channel
-            Case({1, 1, 1, 1}, {1, 1, 1, 1}, {}), Case({1, 11, 1, 7}, {5, 4, 1, 7}, {{3, 1}, {2, 1}, {0, 0, 0, 0}}),
-            Case({1, 6, 6, 3}, {9, 5, 5, 3}, {{2, 2}, {1, 1}, {2, 2, 2, 2}}, "none", 0.02f,
-                 -1),                                             // one scale for all channels
-            Case({1, 6, 6, 3}, {3, 3, 3, 3}, {}, "none", 30.0f),  // scales far below 1
-            Case({1, 6, 6, 3}, {3, 3, 3, 3}, {}, "none", 1e-4f),  // above 1
-            Saturating(), WeightZeroPoint()});
+  RunCases(kConv2d, kCases);
+  RunCases(kConv2d, Wide(kCases));
+  RunCases(kConv2d, Wide(kCases, DataType::kInt32));
 }
 
 // The convolution's result is rounded to int8 (quantization kMiddle*), then the add's own arithmetic follows.
@@ -130,6 +137,12 @@ TEST(Conv2d, RejectsWhatBreaksItsRule) {
   const OpCase c = Case({1, 6, 5, 3}, {3, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1, 1, 1}});
   ExpectRejections(kConv2d, c, Numerics::kFp32Rne, kRejections);
   ExpectRejections(kConv2d, c, Numerics::kTflite, kRejections);
+  const OpCase wide = Wide({c})[0];
+  const std::vector<Rejection> no_zero_point = {
+      {"no zero point", Site::kOpParams, [](MutableCall& m) { m.params<Conv2dParams>().mutate_input_zero_point(1); }},
+      {"bias of 64 bits", Site::kOpOperands, [](MutableCall& m) { m.inputs[2].type = DataType::kInt8; }}};
+  ExpectRejections(kConv2d, wide, Numerics::kFp32Rne, no_zero_point);
+  ExpectRejections(kConv2d, wide, Numerics::kTflite, no_zero_point);
   ExpectRejections(kConv2d, c, Numerics::kFp32Rne,
                    {{"scale below 256", Site::kOpConstant, [](MutableCall& m) { *m.constant<float>(3) = 256; }},
                     {"scale from 2^-32", Site::kOpConstant, [](MutableCall& m) { *m.constant<float>(3) = 0x1p-33f; }},

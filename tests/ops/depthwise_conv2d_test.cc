@@ -22,7 +22,8 @@ Results Convolve(const OpCase& c, const Inputs& in) {
   return {y};
 }
 
-const OpTraits kDepthwise = {.op = Op::kDepthwiseConv2d, .oracle = Convolve, .unit = ContractionUnit};
+const OpTraits kDepthwise = {
+    .op = Op::kDepthwiseConv2d, .oracle = Convolve, .unit = ContractionUnit, .wide_sums = true};
 
 OpCase Case(Dims x, Dims weights, Window w, const char* activation = "none", float out_scale = 0.05f, int axis = 3) {
   const int32_t channels = weights[3];
@@ -32,22 +33,26 @@ OpCase Case(Dims x, Dims weights, Window w, const char* activation = "none", flo
 }
 
 TEST(DepthwiseConv2d, EqualsOracle) {
-  RunCases(kDepthwise,
-           {Case({1, 5, 6, 3}, {1, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1, 1, 1}}),
-            Case({2, 7, 5, 4}, {1, 3, 2, 12}, {{2, 2}, {1, 1}, {1, 0, 1, 1}}, "relu"),  // multiplier 3
-            Case({1, 9, 8, 17}, {1, 3, 3, 17}, {{1, 1}, {2, 3}, {2, 3, 2, 3}}, "relu6",
-                 0.02f),  // more than one block of channels
-            Case({1, 4, 4, 1}, {1, 4, 4, 33}, {}, "relu_n1_to_1"),
-            Case({1, 2, 2, 5}, {1, 3, 3, 5}, {{1, 1}, {1, 1}, {4, 4, 4, 4}}),  // windows wholly in the padding
-            Case({3, 1, 1, 1}, {1, 1, 1, 1}, {}),
-            Case({1, 6, 6, 3}, {1, 5, 5, 3}, {{2, 1}, {1, 1}, {2, 2, 2, 2}}, "none", 0.02f, -1),
-            Case({1, 6, 6, 2}, {1, 3, 3, 2}, {}, "none", 1e-4f)});
+  const std::vector<OpCase> cases = {
+      Case({1, 5, 6, 3}, {1, 3, 3, 3}, {{1, 1}, {1, 1}, {1, 1, 1, 1}}),
+      Case({2, 7, 5, 4}, {1, 3, 2, 12}, {{2, 2}, {1, 1}, {1, 0, 1, 1}}, "relu"),  // multiplier 3
+      Case({1, 9, 8, 17}, {1, 3, 3, 17}, {{1, 1}, {2, 3}, {2, 3, 2, 3}}, "relu6",
+           0.02f),  // more than one block of channels
+      Case({1, 4, 4, 1}, {1, 4, 4, 33}, {}, "relu_n1_to_1"),
+      Case({1, 2, 2, 5}, {1, 3, 3, 5}, {{1, 1}, {1, 1}, {4, 4, 4, 4}}),  // windows wholly in the padding
+      Case({3, 1, 1, 1}, {1, 1, 1, 1}, {}),
+      Case({1, 6, 6, 3}, {1, 5, 5, 3}, {{2, 1}, {1, 1}, {2, 2, 2, 2}}, "none", 0.02f, -1),
+      Case({1, 6, 6, 2}, {1, 3, 3, 2}, {}, "none", 1e-4f)};
+  RunCases(kDepthwise, cases);
+  RunCases(kDepthwise, Wide(cases));
+  RunCases(kDepthwise, Wide(cases, DataType::kInt32));
   OpCase extreme = Case({1, 4, 4, 3}, {1, 4, 4, 3}, {}, "none", 0.4f);
   extreme.inputs[0] = Int8({1, 4, 4, 3}, 0.5f, 127).Fixed({-128, 127, -128, -127});
   extreme.inputs[1] = extreme.inputs[1].Fixed({-128, -128, 127});
   OpCase weight_zero_point = Case({1, 5, 5, 2}, {1, 3, 3, 2}, {{1, 1}, {1, 1}, {1, 1, 1, 1}});
   weight_zero_point.inputs[1] = Weights({1, 3, 3, 2}, -1, -9);
   RunCases(kDepthwise, {extreme, weight_zero_point});
+  RunCases(kDepthwise, Wide({extreme, weight_zero_point}));
 }
 
 TEST(DepthwiseConv2d, RejectsWhatBreaksItsRule) {

@@ -47,13 +47,20 @@ Results AddFp32Rne(const OpCase& c, const Inputs& in) {
   })};
 }
 
-/// Both operands at 2^20 through multipliers of half their ratio to the larger scale.
+/// Both operands at 2^20 (int16: 2^15) through multipliers of half their ratio to the larger scale (for subtract,
+/// ratios in float).
 Results AddTflite(const OpCase& c, const Inputs& in) {
-  const double as = c.inputs[0].scale(), bs = c.inputs[1].scale(), twice = 2 * std::max(as, bs);
-  const Multiplier am(as / twice), bm(bs / twice), om(twice / ((1 << 20) * c.outputs[0].scale()));
+  const bool in_float = Sign(c) < 0;
+  const auto ratio = [in_float](float x, float y) {
+    return Multiplier(in_float ? static_cast<double>(x / y) : static_cast<double>(x) / static_cast<double>(y));
+  };
+  const float as = c.inputs[0].scales[0], bs = c.inputs[1].scales[0], twice = 2 * std::max(as, bs);
+  const int64_t fine = c.outputs[0].type == DataType::kInt16 ? 1 << 15 : 1 << 20;
+  const Multiplier am = ratio(as, twice), bm = ratio(bs, twice),
+                   om = ratio(twice, static_cast<float>(fine) * c.outputs[0].scales[0]);
   return {Pairs(in, [&](size_t a, size_t b) {
-    const int64_t sa = MultiplyByTflite(static_cast<int64_t>(in[0].centered[a]) * (1 << 20), am);
-    const int64_t sb = MultiplyByTflite(static_cast<int64_t>(in[1].centered[b]) * (1 << 20), bm);
+    const int64_t sa = MultiplyByTflite(static_cast<int64_t>(in[0].centered[a]) * fine, am);
+    const int64_t sb = MultiplyByTflite(static_cast<int64_t>(in[1].centered[b]) * fine, bm);
     const int64_t sum = sa + static_cast<int64_t>(Sign(c)) * sb;
     return Saturated(c, c.outputs[0], static_cast<double>(MultiplyByTflite(sum, om) + c.outputs[0].zero_point));
   })};

@@ -26,7 +26,7 @@ double Unit(const OpCase& c, size_t channel) {
   return static_cast<double>(c.inputs[0].scales[0] * c.inputs[1].scales[0]);
 }
 
-const OpTraits kFullyConnected = {.op = Op::kFullyConnected, .oracle = Multiply, .unit = Unit};
+const OpTraits kFullyConnected = {.op = Op::kFullyConnected, .oracle = Multiply, .unit = Unit, .wide_sums = true};
 
 OpCase Case(Dims x, Dims weights, const char* activation = "none", float out_scale = 0.08f, int axis = -1) {
   const int32_t channels = weights[0];
@@ -43,10 +43,16 @@ TEST(FullyConnected, EqualsOracle) {
   weight_zero_point.inputs[1] = Weights({4, 9}, -1, -31);
   OpCase wraps = Case({2, 5}, {3, 5});
   wraps.inputs[2] = Bias(3).Fixed({2147483647, -2147483647, 5}).Constant();
-  RunCases(kFullyConnected,
-           {Case({1, 1}, {1, 1}), Case({1, 13}, {5, 13}, "relu"), Case({4, 33}, {17, 33}, "relu6", 0.02f),
-            Case({2, 3, 5, 7}, {2, 7}, "relu_n1_to_1"), Case({3, 40}, {9, 40}, "none", 0.05f, 0),
-            Case({5, 8}, {3, 8}, "none", 1e-4f), extreme, weight_zero_point});
+  const std::vector<OpCase> cases = {Case({1, 1}, {1, 1}),
+                                     Case({1, 13}, {5, 13}, "relu"),
+                                     Case({4, 33}, {17, 33}, "relu6", 0.02f),
+                                     Case({2, 3, 5, 7}, {2, 7}, "relu_n1_to_1"),
+                                     Case({3, 40}, {9, 40}, "none", 0.05f, 0),
+                                     Case({5, 8}, {3, 8}, "none", 1e-4f),
+                                     extreme,
+                                     weight_zero_point};
+  RunCases(kFullyConnected, cases);
+  RunCases(kFullyConnected, Wide(cases));
   OpTraits integer_only = kFullyConnected;
   integer_only.also_float = false;
   RunCases(integer_only, {wraps});

@@ -52,13 +52,13 @@ Filled Fill(const Operand& t, uint32_t& state) {
 OpCase AsFloat(OpCase c, Inputs& in) {
   for (size_t i = 0; i < in.size(); ++i) {
     Operand& t = c.inputs[i];
-    if (t.type != DataType::kInt8 && t.type != DataType::kInt32) continue;
+    if (t.type == DataType::kFloat32 || t.type == DataType::kNone) continue;
     for (double& v : in[i].real) v = static_cast<double>(static_cast<float>(v));
     in[i].stored = in[i].centered = in[i].real;
     t = {.type = DataType::kFloat32, .dims = t.dims, .scales = {}, .constant = t.constant, .fixed = {}};
   }
   for (Operand& t : c.outputs)
-    if (t.type == DataType::kInt8) t = Float(t.dims);
+    if (IsQuantized(t)) t = Float(t.dims);
   return c;
 }
 
@@ -157,7 +157,9 @@ class Comparison {
       if (!ok && ++wrong <= 5) ADD_FAILURE() << "element " << i << " is " << got[i] << ", not " << expected;
     }
     EXPECT_EQ(wrong, 0u) << "of " << got.size() << " elements";
-    EXPECT_LE(ties_, 1 + got.size() / 200) << "too many elements were left out as near ties";
+    // Two hundred times the values have as much wider ties.
+    const size_t share = output_.type == DataType::kInt16 ? 30 : 200;
+    EXPECT_LE(ties_, 1 + got.size() / share) << "too many elements were left out as near ties";
   }
 
  private:
@@ -172,13 +174,15 @@ class Comparison {
     double lo = 0, hi = 0;
     StoredBounds(case_, output_, lo, hi);
     const double unit = traits_.unit != nullptr ? traits_.unit(case_, channel) : 1.0;
-    if (traits_.unit != nullptr) oracle = static_cast<double>(Modulo32(oracle));
+    const bool wide = case_.inputs[0].type == DataType::kInt16;
+    if (traits_.unit != nullptr && !wide) oracle = static_cast<double>(Modulo32(oracle));
     const double value = oracle * (unit / output_.scale());
     const double bounded = std::clamp(value, lo - output_.zero_point, hi - output_.zero_point);
     const double rounded = std::nearbyint(bounded) + output_.zero_point;
     if (numerics_ == Numerics::kTflite && traits_.unit != nullptr) {
-      const int64_t q =
-          MultiplyByTflite(static_cast<int64_t>(oracle), Multiplier(unit / output_.scale())) + output_.zero_point;
+      const bool narrow = case_.inputs.size() > 2 && case_.inputs[2].type == DataType::kInt32;
+      const auto multiply = wide && traits_.wide_sums && !narrow ? MultiplyByTflite15 : MultiplyByTflite;
+      const int64_t q = multiply(static_cast<int64_t>(oracle), Multiplier(unit / output_.scale())) + output_.zero_point;
       return Equal(std::clamp(static_cast<double>(q), lo, hi), got, expected);
     }
     expected = std::to_string(bounded + output_.zero_point) + " rounded";
@@ -276,6 +280,29 @@ Operand Int8(Dims dims, float scale, int32_t zero_point) {
           .hi = 127,
           .fixed = {}};
 }
+Operand Int16(Dims dims, float scale) {
+  Operand t = Int8(std::move(dims), scale, 0);
+  t.type = DataType::kInt16;
+  return t.Range(-32768, 32767);
+}
+std::vector<OpCase> Wide(std::vector<OpCase> cases, DataType bias) {
+  const auto widen = [bias](Operand& t) {
+    if (t.type == DataType::kInt32) {
+      t.type = bias;
+      if (bias == DataType::kInt64) t = t.Range(200 * t.lo, 200 * t.hi);
+    }
+    if (t.type == DataType::kInt8 && !t.constant) {
+      Operand wide = Int16(t.dims, t.scales[0] / 200);
+      for (const double v : t.fixed) wide.fixed.push_back(v * 256);
+      t = wide;
+    }
+  };
+  for (OpCase& c : cases) {
+    for (Operand& t : c.inputs) widen(t);
+    for (Operand& t : c.outputs) widen(t);
+  }
+  return cases;
+}
 Operand Float(Dims dims, double lo, double hi) {
   return Plain(DataType::kFloat32, std::move(dims), lo, hi);
 }
@@ -338,6 +365,12 @@ int64_t MultiplyByTflite(int64_t acc, const Multiplier& m) {
   if (right == 0) return high;
   const int64_t half = int64_t{1} << (right - 1);
   return high >= 0 ? (high + half) >> right : -((-high + half) >> right);
+}
+
+int64_t MultiplyByTflite15(int64_t acc, const Multiplier& m) {
+  const int64_t upper = std::min<int64_t>((m.mantissa + 0x8000) >> 16, 0x7FFF);
+  const int right = 15 - m.exponent;
+  return static_cast<int32_t>((acc * upper + (int64_t{1} << (right - 1))) >> right);
 }
 
 Conversion ConvertCase(const OpTraits& traits, const OpCase& c, Numerics numerics) {

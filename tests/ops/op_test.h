@@ -53,6 +53,7 @@ struct Operand {
   double scale(size_t channel = 0) const;
 };
 Operand Int8(Dims dims, float scale = 0.05f, int32_t zero_point = 3);
+Operand Int16(Dims dims, float scale = 0.0003f);
 Operand Float(Dims dims, double lo = -1, double hi = 1);
 Operand Plain(DataType type, Dims dims, double lo = -100, double hi = 100);
 /// Constant int8 from [-128, 127]; one scale, or one for each index of `axis`.
@@ -65,6 +66,10 @@ struct OpCase {
   std::vector<Operand> outputs;  ///< Dims may be empty: those of the oracle.
   Attributes attributes;
 };
+
+/// The cases with int16 in place of int8 activations, at a two hundredth of their scales and without zero points, and
+/// biases of `bias` in place of int32. Constant int8 operands are weights and stay.
+std::vector<OpCase> Wide(std::vector<OpCase> cases, DataType bias = DataType::kInt64);
 
 /// An input as the oracle sees it. Without quantization all three are the values.
 struct Filled {
@@ -87,6 +92,10 @@ struct OpTraits {
   /// Whether a quantized case also runs as float32 on its real values.
   bool also_float = true;
   bool also_tflite = true;
+  /// Whether int16 sums have 64 bits, which tflite multiplies by 15 bits (32 bits beside an int32 bias).
+  bool wide_sums = false;
+  /// The op of the step that ExpectRejections breaks, if the node becomes another.
+  Op step = Op::kNone;
   /// What integers may differ from the rounded value where no exact result is known, beside tflite's 1.
   double within = 0;
 };
@@ -111,6 +120,8 @@ struct Multiplier {
 };
 /// Two roundings; the left shift is modulo 2^32.
 int64_t MultiplyByTflite(int64_t acc, const Multiplier& m);
+/// 15 bits of the multiplier, one rounding, a tie goes up; the result is modulo 2^32.
+int64_t MultiplyByTflite15(int64_t acc, const Multiplier& m);
 
 /// A valid call of one step, free to be broken.
 struct MutableCall {

@@ -78,7 +78,7 @@ std::vector<MutableCall> BrokenCalls(const Plan& plan, Op op) {
 
 void ExpectRejections(const OpTraits& traits, const OpCase& valid, Numerics numerics,
                       const std::vector<Rejection>& rejections) {
-  const Op op = traits.op;
+  const Op op = traits.step == Op::kNone ? traits.op : traits.step;
   SCOPED_TRACE(OpName(op));
   ZonedBytes file(ConvertCase(traits, valid, numerics).plan);
   Plan plan;

@@ -32,10 +32,13 @@ std::string SupportedOperators() {
   return absl::StrJoin(names, ", ");
 }
 
-const ir::TfliteImport* FindImport(int builtin) {
+/// Custom operators go by their name.
+const ir::TfliteImport* FindImport(int builtin, const flatbuffers::String* custom) {
+  const bool is_custom = builtin == static_cast<int>(tflite::BuiltinOperator::CUSTOM);
+  if (is_custom && custom == nullptr) return nullptr;
   for (const ir::OpDef* def : ir::AllOpDefs()) {
     for (const ir::TfliteImport& import : def->tflite) {
-      if (import.builtin == builtin) return &import;
+      if (import.builtin == builtin && (!is_custom || custom->str() == import.name)) return &import;
     }
   }
   return nullptr;
@@ -126,7 +129,7 @@ bool Importer::ReadOperatorCode(Operator& op, int index) {
   const tflite::OperatorCode& code = *codes->Get(op.source->opcode_index());
   const int builtin = std::max<int>(code.deprecated_builtin_code(), static_cast<int>(code.builtin_code()));
   op.version = code.version();
-  op.import = FindImport(builtin);
+  op.import = FindImport(builtin, code.custom_code());
   op.name = op.import != nullptr ? op.import->name
                                  : tflite::EnumNameBuiltinOperator(static_cast<tflite::BuiltinOperator>(builtin));
   if (op.name.empty()) op.name = absl::StrCat("operator ", builtin);

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,12 @@ class TfliteNode {
   template <typename T>
   const T* options() const {
     return op_.builtin_options_as<T>();
+  }
+
+  /// Bytes of a custom operator; empty if there are none.
+  std::span<const uint8_t> custom_options() const {
+    const auto* bytes = op_.custom_options();
+    return bytes == nullptr ? std::span<const uint8_t>() : std::span<const uint8_t>(bytes->data(), bytes->size());
   }
 
   /// Reports an error unless the operator has between min and max inputs and `outputs` outputs, and the first `min`

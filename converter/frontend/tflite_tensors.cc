@@ -73,6 +73,17 @@ void ShiftToInt8(ir::Tensor& tensor) {
   tensor.data = std::make_shared<const ir::Bytes>(std::move(shifted));
 }
 
+/// Two values a byte, the first in the low half.
+void UnpackInt4(ir::Tensor& tensor) {
+  ir::Bytes wide;
+  for (int64_t i = 0; i < tensor.element_count(); ++i) {
+    const int half = (*tensor.data)[static_cast<size_t>(i / 2)] >> (i % 2 * 4) & 15;
+    wide.push_back(static_cast<uint8_t>(half < 8 ? half : half - 16));
+  }
+  tensor.type = DataType::kInt8;
+  tensor.data = std::make_shared<const ir::Bytes>(std::move(wide));
+}
+
 float HalfToFloat(uint16_t half) {
   const int exponent = half >> 10 & 31;
   const double fraction = half & 1023;
@@ -105,9 +116,10 @@ bool TfliteTensorReader::ReadType(const tflite::Tensor& source, ir::Tensor& tens
   if (source.is_variable()) return Error("is a variable; models that keep state are not supported yet");
   if (tensor.type != DataType::kNone) return true;
   const char* type = tflite::EnumNameTensorType(source.type());
-  return Error(
-      absl::StrCat("has type ", *type == 0 ? std::to_string(static_cast<int>(source.type())) : std::string(type),
-                   "; supported are float32, int8, uint8, int16, int32, int64 and bool (quantize the model to int8)"));
+  return Error(absl::StrCat("has type ",
+                            *type == 0 ? std::to_string(static_cast<int>(source.type())) : std::string(type),
+                            "; supported are float32, int8, uint8, int16, int32, int64, bool and int4 constants "
+                            "(quantize the model to int8)"));
 }
 
 bool TfliteTensorReader::ReadDims(const tflite::Tensor& source, ir::Tensor& tensor) {
@@ -211,6 +223,7 @@ bool TfliteTensorReader::Read(const tflite::Tensor& source, int index, ModelLoca
   const bool filled = shaped && ReadData(source, tensor);
   if (!quantized || !filled) return false;
   if (tensor.type == DataType::kUint8 && tensor.quantization) ShiftToInt8(tensor);
+  if (tensor.type == DataType::kInt4 && tensor.is_constant()) UnpackInt4(tensor);
   if (tensor.type == DataType::kFloat16 && tensor.is_constant()) WidenToFloat32(tensor);
   return true;
 }

@@ -48,7 +48,8 @@ void LowerRequantize(const Node&, backend::StepBuilder& step) {
   if (step.numerics() == Numerics::kTflite) {
     fixed = QuantizeMultiplier(static_cast<double>(ScaleOf(input)) / static_cast<double>(ScaleOf(output)));
   } else {
-    scale = CheckedScale(ScaleOf(input) / ScaleOf(output), step);
+    scale = ScaleOf(input) / ScaleOf(output);
+    if (output.type != DataType::kInt32) scale = CheckedScale(scale, step);
   }
   const schema::RequantizeParams params(StoredClamp(node.StringOr("activation", "none"), output), scale,
                                         fixed.multiplier, fixed.shift, static_cast<int16_t>(ZeroPointOf(input)),

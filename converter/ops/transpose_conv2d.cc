@@ -1,6 +1,7 @@
 // transpose_conv2d: strides, dilations, pads (cropped from the output), size (of the output: height, width),
 // activation.
 #include <algorithm>
+#include <cstring>
 
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
@@ -61,6 +62,7 @@ void Emit(frontend::TfliteNode& node, TensorId x, TensorId weights, int bias, co
   const std::vector<int32_t> w = node.tensor(weights).dims;
   if (in.size() != 4 || w.size() != 4 || output.dims.size() != 4)
     return node.Error("input, weights and output must have rank 4 (NHWC, OHWI, NHWC)");
+  if (window.strides[0] < 1 || window.strides[1] < 1) return node.Error("strides must be positive");
   std::vector<int64_t> pads = ExplicitPads(output, window.same, {w[1], w[2]}, window.strides, {1, 1});
   for (size_t i = 0; i < 2; ++i) {
     const int64_t reach = (in[i + 1] - 1) * window.strides[i] + w[i + 1] - pads[i];
@@ -84,12 +86,24 @@ void Import(frontend::TfliteNode& node) {
        node.Activation(options->fused_activation_function()));
 }
 
+/// MediaPipe's operator. Inputs: x, weights, [bias]; options: three int32, padding (1: same, 2: valid), width and
+/// height of the stride.
+void ImportCustom(frontend::TfliteNode& node) {
+  if (!node.CheckArity(2, 3, 1)) return;
+  int32_t options[3] = {};
+  if (node.custom_options().size() < sizeof(options)) return node.Error("has options of fewer than 12 bytes");
+  std::memcpy(options, node.custom_options().data(), sizeof(options));
+  if (options[0] != 1 && options[0] != 2)
+    return node.Error("has padding " + std::to_string(options[0]) + ", not 1 or 2");
+  Emit(node, node.input(0), node.input(1), 2, {options[0] == 1, {options[2], options[1]}}, "none");
+}
+
 constexpr AttributeRule kAttributes[] = {{"strides", AttributeKind::kInts, true},
                                          {"dilations", AttributeKind::kInts, false},
                                          {"pads", AttributeKind::kInts, true},
                                          {"size", AttributeKind::kInts, true},
                                          {"activation", AttributeKind::kString, false}};
-constexpr TfliteImport kTflite[] = {{67, "TRANSPOSE_CONV", Import}};
+constexpr TfliteImport kTflite[] = {{67, "TRANSPOSE_CONV", Import}, {32, "Convolution2DTransposeBias", ImportCustom}};
 
 }  // namespace
 

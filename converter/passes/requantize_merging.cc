@@ -46,6 +46,7 @@ std::optional<ir::Bytes> Table(const ir::Graph& graph, const ir::Tensor& input, 
 std::optional<ir::Node> Merge(const ir::Graph& graph, const ir::Node& first, const ir::Node& second,
                               Numerics numerics) {
   const ir::Tensor& input = graph.tensor(first.inputs[0]);
+  if (BitWidth(input.type) != 8) return std::nullopt;
   ir::Node merged = first;
   merged.op = graph.tensor(second.outputs[0]).type == DataType::kFloat32 ? Op::kDequantize : Op::kRequantize;
   merged.attributes.clear();

@@ -43,9 +43,11 @@ Status CheckRequantize(const KernelCall& call, Numerics numerics, uint64_t& work
   TAKT_TRY(CheckOperands(call, {in, out}));
   const auto& p = call.params<schema::RequantizeParams>();
   if (!SameShape(call.inputs[0], call.outputs[0])) return BadOperand(1);
+  // Nothing clamps int32, nor bounds its scale.
+  const bool any_scale = out == DataType::kInt32 && numerics == Numerics::kFp32Rne && PositiveOk(p.scale());
   if (!(out == DataType::kInt32 ? p.clamp().min() <= p.clamp().max() : ClampOk(p.clamp(), out)) ||
       !StoredZeroPointOk(p.input_zero_point(), in) || !StoredZeroPointOk(p.output_zero_point(), out) ||
-      !OutputStageOk(numerics, p.scale(), p.multiplier(), p.shift()))
+      !(any_scale || OutputStageOk(numerics, p.scale(), p.multiplier(), p.shift())))
     return BadParams();
   AddWork(work, call.outputs[0].size(), 1);
   return {};

@@ -359,5 +359,21 @@ TEST(TfliteImporter, ShapesOfAllOperatorsAreCheckedInOneRun) {
       << result.messages;
 }
 
+TEST(TfliteImporter, Int4WeightsAreUnpacked) {
+  TfliteModel model;
+  model.tensors = {Int8("x", {1, 3}), Int8("w", {1, 3}), Int8("y", {1, 1})};
+  model.tensors[1].type = TensorType::INT4;
+  model.tensors[1].data = {0x8F, 0x07};
+  model.tensors[1].zero_points = {0};
+  model.operators = {{BuiltinOperator::FULLY_CONNECTED, {0, 1}, {2}}};
+  model.inputs = {0};
+  model.outputs = {2};
+  const Imported result = Import(model);
+  ASSERT_TRUE(result.graph) << result.messages;
+  const ir::Tensor& weights = result.graph->tensor(result.graph->nodes[0].inputs[1]);
+  EXPECT_EQ(weights.type, DataType::kInt8);
+  EXPECT_EQ(*weights.data, (ir::Bytes{0xFF, 0xF8, 7}));
+}
+
 }  // namespace
 }  // namespace takt

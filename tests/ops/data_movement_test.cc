@@ -136,7 +136,8 @@ TEST(Pad, EqualsOracle) {
 
 TEST(Transpose, EqualsOracle) {
   RunCases(kTranspose, {TransposeCase(Int8({2, 3, 4, 5}), {0, 3, 1, 2}), TransposeCase(Int8({7, 3}), {1, 0}),
-                        TransposeCase(Int8({5}), {0}), TransposeCase(Plain(DataType::kInt32, {2, 3, 4}), {2, 1, 0}),
+                        TransposeCase(Int8({5}), {0}), TransposeCase(Int16({2, 3, 4}), {2, 0, 1}),
+                        TransposeCase(Plain(DataType::kInt32, {2, 3, 4}), {2, 1, 0}),
                         TransposeCase(Int8({1, 2, 3, 2, 1, 4}), {5, 3, 1, 0, 2, 4})});
 }
 

@@ -99,6 +99,7 @@ std::vector<OpCase> Shapes(const char* function, Scales s = {}) {
 TEST(Add, EqualsOracle) {
   for (const char* function : {"add", "subtract"}) {
     RunCases(kAdd, Shapes(function));
+    RunCases(kAdd, Wide(Shapes(function)));
     RunCases(kAdd, {Case({300}, {300}, function, "none", {0.5f, 0.5f, 0.5f}),      // exact halves do not occur
                     Case({300}, {300}, function, "none", {0.5f, 0.25f, 1.0f}),     // and do
                     Case({300}, {300}, function, "none", {0.9f, 0.001f, 0.95f}),   // far ratios
@@ -125,6 +126,7 @@ TEST(Add, OfFarScalesRequantizesAnOperandAndSaysSo) {
 
 TEST(Mul, EqualsOracle) {
   RunCases(kMul, Shapes(""));
+  RunCases(kMul, Wide(Shapes("", {0.7f, 0.9f, 0.4f})));
   RunCases(kMul,
            {Case({300}, {300}, "", "none", {0.9f, 0.9f, 0.01f}), Case({300}, {300}, "", "none", {0.01f, 0.02f, 0.9f})});
 }

@@ -128,6 +128,7 @@ void StoredBounds(const OpCase& c, const Operand& t, double& lo, double& hi) {
   lo = -128, hi = 127;
   if (t.type == DataType::kInt16) lo = -32768, hi = 32767;
   if (t.type == DataType::kUint8) lo = 0, hi = 255;
+  if (t.type == DataType::kInt32) lo = INT32_MIN, hi = INT32_MAX;
   if (std::isfinite(real_lo)) lo = std::clamp(std::round(real_lo / t.scale()) + t.zero_point, lo, hi);
   if (std::isfinite(real_hi)) hi = std::clamp(std::round(real_hi / t.scale()) + t.zero_point, lo, hi);
 }
@@ -186,7 +187,7 @@ class Comparison {
       return Equal(std::clamp(static_cast<double>(q), lo, hi), got, expected);
     }
     expected = std::to_string(bounded + output_.zero_point) + " rounded";
-    const double within = numerics_ == Numerics::kTflite ? 1 : traits_.within;
+    const double within = numerics_ == Numerics::kTflite ? std::max(1.0, traits_.within) : traits_.within;
     if (within > 0) return std::fabs(rounded - got) <= within;
     const bool tie = std::fabs(std::fabs(bounded - std::trunc(bounded)) - 0.5) <= std::fabs(bounded) * 0x1p-20;
     if (!tie) return rounded == got;

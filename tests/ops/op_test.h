@@ -96,7 +96,7 @@ struct OpTraits {
   bool wide_sums = false;
   /// The op of the step that ExpectRejections breaks, if the node becomes another.
   Op step = Op::kNone;
-  /// What integers may differ from the rounded value where no exact result is known, beside tflite's 1.
+  /// What integers may differ from the rounded value where no exact result is known; tflite's at least by 1.
   double within = 0;
 };
 

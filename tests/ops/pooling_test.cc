@@ -37,7 +37,7 @@ Results Average(const OpCase& c, const Inputs& in) {
   return {Pool(c, in, in[0].real, Mean)};
 }
 /// Of the stored values, half away from zero: both numerics.
-Results AverageInt8(const OpCase& c, const Inputs& in) {
+Results AverageStored(const OpCase& c, const Inputs& in) {
   return {Pool(c, in, in[0].stored,
                [&](const std::vector<double>& v) { return Saturated(c, c.outputs[0], std::round(Mean(v))); })};
 }
@@ -45,7 +45,8 @@ Results Max(const OpCase& c, const Inputs& in) {
   return {Pool(c, in, in[0].real, [](const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); })};
 }
 
-const OpTraits kAverage = {.op = Op::kAveragePool2d, .oracle = Average, .fp32_rne = AverageInt8, .tflite = AverageInt8};
+const OpTraits kAverage = {
+    .op = Op::kAveragePool2d, .oracle = Average, .fp32_rne = AverageStored, .tflite = AverageStored};
 const OpTraits kMax = {.op = Op::kMaxPool2d, .oracle = Max};
 
 OpCase Case(Dims x, Ints kernel, Window w, const char* activation = "none") {
@@ -62,9 +63,11 @@ const std::vector<OpCase> kCases = {
 
 TEST(AveragePool2d, EqualsOracle) {
   RunCases(kAverage, kCases);
+  RunCases(kAverage, Wide(kCases));
 }
 TEST(MaxPool2d, EqualsOracle) {
   RunCases(kMax, kCases);
+  RunCases(kMax, Wide(kCases));
 }
 
 /// The pool in its input's quantization, requantized.

@@ -76,6 +76,32 @@ TEST(Requantize, EqualsOracle) {
                          c({}, 0.1f, 0.1f, 1, "relu_n1_to_1")});
 }
 
+TEST(Quantize, ToInt16AndBack) {
+  RunCases(kQuantize,
+           {{{Float({3, 67}, -7, 7)}, {Int16({}, 3e-4f)}, {}}, {{Float({99}, -90, 90)}, {Int16({}, 1e-3f)}, {}}});
+  RunCases(kDequantize, {{{Int16({4, 64}, 0.037f)}, {Float({})}, {}}});
+  Operand sums = Plain(DataType::kInt32, {300}, -2147483648.0, 2147483647.0);
+  sums.scales = {1e-6f};
+  RunCases(kDequantize, {{{sums}, {Float({})}, {}}});
+}
+
+TEST(Requantize, BetweenTypes) {
+  Operand sums = Plain(DataType::kInt32, {300}, -2e6, 2e6);
+  sums.scales = {1.5e-5f};
+  Operand stored = sums;
+  stored.dims = {};
+  const auto none = [](Operand x, Operand y) { return OpCase{{std::move(x)}, {std::move(y)}, {}}; };
+  RunCases(kRequantize, {none(Int8({300}, 0.05f, 3), Int16({}, 2e-4f)), none(Int16({300}, 3e-4f), Int8({}, 0.07f, -9)),
+                         none(Int16({300}, 3e-4f), Int16({}, 4.1e-4f)), none(sums, Int16({}, 1e-3f)),
+                         none(sums, Int8({}, 0.21f, 5))});
+  // A float's 24 bits are one unit of these results.
+  OpTraits wide = kRequantize;
+  wide.oracle = Real;
+  wide.unit = nullptr;
+  wide.within = 1;
+  RunCases(wide, {none(Int8({300}, 0.05f, 3), stored), none(Int16({300}, 3e-3f), stored)});
+}
+
 TEST(QuantizeDequantizeRequantize, RejectWhatBreaksTheirRule) {
   using P = schema::QuantizeParams;  // DequantizeParams has the same fields
   const std::vector<Rejection> scale_zero = {

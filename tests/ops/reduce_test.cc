@@ -60,11 +60,19 @@ OpCase Case(Dims x, Ints axes, bool keep, float in = 0.05f, float out = 0.043f) 
 }
 
 TEST(Mean, EqualsOracle) {
-  RunCases(kMean,
-           {Case({2, 5, 7, 33}, {1, 2}, false), Case({2, 5, 7, 3}, {1, 2}, true), Case({31}, {0}, false),
-            Case({4, 6}, {1}, true), Case({4, 6}, {0}, false), Case({2, 3, 2, 5, 3, 7}, {0, 2, 4}, false),
-            Case({2, 3, 2, 5, 3, 7}, {1, 3, 5}, true), Case({3, 4}, {0, 1}, true), Case({1, 9, 1}, {0, 2}, false),
-            Case({1, 8, 8, 40}, {1, 2}, false, 0.9f, 0.011f), Case({5, 3}, {}, false)});
+  const std::vector<OpCase> cases = {Case({2, 5, 7, 33}, {1, 2}, false),
+                                     Case({2, 5, 7, 3}, {1, 2}, true),
+                                     Case({31}, {0}, false),
+                                     Case({4, 6}, {1}, true),
+                                     Case({4, 6}, {0}, false),
+                                     Case({2, 3, 2, 5, 3, 7}, {0, 2, 4}, false),
+                                     Case({2, 3, 2, 5, 3, 7}, {1, 3, 5}, true),
+                                     Case({3, 4}, {0, 1}, true),
+                                     Case({1, 9, 1}, {0, 2}, false),
+                                     Case({1, 8, 8, 40}, {1, 2}, false, 0.9f, 0.011f),
+                                     Case({5, 3}, {}, false)};
+  RunCases(kMean, cases);
+  RunCases(kMean, Wide(cases));
 }
 
 TEST(Mean, RejectsWhatBreaksItsRule) {

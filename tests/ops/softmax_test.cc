@@ -62,6 +62,20 @@ TEST(Softmax, EqualsOracle) {
                       Case({1, 2, 1, 3, 1, 10}, 0.3f), Case({1, 1000}, 0.0123f), Case({4, 2}, 2.5f), equal});
 }
 
+/// int16, output scale 2^-15: tables of 24 bits and a quotient of 64 (fp32_rne) are within 1;
+/// tflite's interpolated tables are within 2 units, no golden shows its bytes.
+TEST(Softmax, Int16IsNearTheOracle) {
+  const auto wide = [](Dims x, float scale, double beta) {
+    return OpCase{{Int16(std::move(x), scale)}, {Int16({}, 1.0f / 32768)}, {{"beta", beta}}};
+  };
+  const std::vector<OpCase> cases = {wide({1}, 1e-3f, 1), wide({3, 12}, 1e-4f, 1), wide({2, 5, 7}, 3e-4f, 0.5),
+                                     wide({1, 1000}, 1e-5f, 1), wide({4, 2}, 1e-2f, 1)};
+  RunCases({.op = Op::kSoftmax, .oracle = Softmax, .also_float = false, .also_tflite = false, .within = 1}, cases);
+  OpTraits tflite = {.op = Op::kSoftmax, .oracle = Softmax, .also_float = false};
+  tflite.within = 2;
+  RunCases(tflite, cases);
+}
+
 TEST(Softmax, RejectsWhatBreaksItsRule) {
   using P = schema::SoftmaxParams;
   const OpCase c = Case({2, 5}, 0.1f);

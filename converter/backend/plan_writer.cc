@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "engine/base/crc32.h"
 #include "engine/base/sha256.h"
@@ -30,6 +31,7 @@ class Writer {
   void AddTensor(TensorId id, uint32_t offset, uint16_t base);
   template <typename T>
   static uint16_t Pooled(std::vector<T>& pool, const std::vector<T>& values);
+  flatbuffers::Offset<void> AddParams(const StepSpec& spec);
   flatbuffers::Offset<schema::Step> AddStep(const StepSpec& spec);
   flatbuffers::Offset<schema::Binding> AddBinding(TensorId id);
   flatbuffers::Offset<schema::Debug> AddDebug();
@@ -39,6 +41,7 @@ class Writer {
   const PlanInput& in_;
   FlatBufferBuilder fbb_;
   std::map<TensorId, uint16_t> index_;
+  std::map<std::pair<size_t, std::vector<uint8_t>>, flatbuffers::Offset<void>> params_;  ///< By alignment and bytes.
   std::vector<TensorId> order_;
   std::vector<schema::Tensor> tensors_;
   std::vector<schema::Live> lives_;
@@ -132,12 +135,21 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Job>>> Write
   return jobs.empty() ? 0 : fbb_.CreateVector(jobs);
 }
 
-flatbuffers::Offset<schema::Step> Writer::AddStep(const StepSpec& spec) {
+/// Steps of the same bytes share one struct.
+flatbuffers::Offset<void> Writer::AddParams(const StepSpec& spec) {
   const size_t size = spec.params.size();
   const size_t alignment = spec.op == Op::kPad ? 8 : size % 4 == 0 ? 4 : 1;
-  fbb_.StartStruct(alignment);
-  fbb_.PushBytes(spec.params.data(), size);
-  const flatbuffers::Offset<void> params(fbb_.EndStruct());
+  auto& params = params_[{alignment, spec.params}];
+  if (params.IsNull()) {
+    fbb_.StartStruct(alignment);
+    fbb_.PushBytes(spec.params.data(), size);
+    params = fbb_.EndStruct();
+  }
+  return params;
+}
+
+flatbuffers::Offset<schema::Step> Writer::AddStep(const StepSpec& spec) {
+  const flatbuffers::Offset<void> params = AddParams(spec);
   if (spec.op == Op::kSubmit || spec.op == Op::kWait) {  // the job's bases are its operands
     return schema::CreateStep(fbb_, static_cast<schema::Params>(spec.op), params);
   }

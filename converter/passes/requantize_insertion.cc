@@ -73,15 +73,19 @@ class Inserter {
     AddRequantize(node, node.outputs[0], y, activation, y, "a pool's input and output have one quantization");
   }
 
+  static bool InReach(float ratio) { return ratio >= 0x1p-10f && ratio < 0x1p8f; }
+
   /// An operand whose scale is out of reach gets the nearest scale that is not. Nothing is lost: above, each step of
   /// the operand saturates the sum; below, the operand's whole range is less than a quarter of the output's step.
   void Add(ir::Node& node) {
     const ir::Tensor output = graph_.tensor(node.outputs[0]);
     if (!ir::IsInteger(output.type) || ir::ScaleOf(output) == 0.0f) return;
+    const auto ratio_of = [&](ir::TensorId id) { return ir::ScaleOf(graph_.tensor(id)) / ir::ScaleOf(output); };
+    const float largest = std::max(ratio_of(node.inputs[0]), ratio_of(node.inputs[1]));
+    if (output.type == DataType::kInt16 && InReach(largest)) return;  // 64 bits take a far smaller operand as it is.
     for (ir::TensorId& input : node.inputs) {
-      const float scale = ir::ScaleOf(graph_.tensor(input));
-      const float ratio = scale / ir::ScaleOf(output);
-      if (scale == 0.0f || (ratio >= 0x1p-10f && ratio < 0x1p8f)) continue;
+      const float ratio = ratio_of(input);
+      if (ratio == 0.0f || InReach(ratio)) continue;
       const float reached = ir::ScaleOf(output) * (ratio < 1.0f ? 0x1p-10f : 0x1p7f);
       const ir::TensorId scaled = Like(input, {{reached}, {0}, 0});
       AddRequantize(node, input, scaled, "none", input,

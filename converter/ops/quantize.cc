@@ -45,16 +45,15 @@ void LowerRequantize(const Node&, backend::StepBuilder& step) {
   const Tensor& output = step.tensor(node.outputs[0]);
   float scale = 0;
   FixedMultiplier fixed;
-  if (step.numerics() == Numerics::kTflite) {
+  const Numerics numerics = output.type == DataType::kInt32 ? Numerics::kAny : step.numerics();
+  if (numerics == Numerics::kFp32Rne)
+    scale = CheckedScale(ScaleOf(input) / ScaleOf(output), step);
+  else
     fixed = QuantizeMultiplier(static_cast<double>(ScaleOf(input)) / static_cast<double>(ScaleOf(output)));
-  } else {
-    scale = ScaleOf(input) / ScaleOf(output);
-    if (output.type != DataType::kInt32) scale = CheckedScale(scale, step);
-  }
   const schema::RequantizeParams params(StoredClamp(node.StringOr("activation", "none"), output), scale,
                                         fixed.multiplier, fixed.shift, static_cast<int16_t>(ZeroPointOf(input)),
                                         static_cast<int16_t>(ZeroPointOf(output)));
-  step.Set(Op::kRequantize, step.numerics(), params, node.inputs, node.outputs);
+  step.Set(Op::kRequantize, numerics, params, node.inputs, node.outputs);
 }
 
 void ImportQuantize(frontend::TfliteNode& node) {

@@ -43,17 +43,6 @@ constexpr int32_t RequantizeFp32Rne(uint64_t acc, float scale, float lo_less_zp,
   return RoundToEven(ClampFloat(product, lo_less_zp, hi_less_zp)) + zero_point;
 }
 
-/// fp32_rne to int32: as above without clamp, saturating; the zero point is added modulo 2^32.
-constexpr int32_t RequantizeFp32RneWide(uint32_t acc, float scale, int32_t zero_point) {
-  const float v = static_cast<float>(static_cast<int32_t>(acc)) * scale;
-  const float large = v < 0 ? -8388608.0f : 8388608.0f;  // from 2^23 on a float is whole
-  const float whole = v > -8388608.0f && v < 8388608.0f ? (v + large) - large : v;
-  const int32_t q = whole >= 2147483648.0f    ? std::numeric_limits<int32_t>::max()
-                    : whole <= -2147483648.0f ? std::numeric_limits<int32_t>::min()
-                                              : static_cast<int32_t>(whole);
-  return static_cast<int32_t>(static_cast<uint32_t>(q) + static_cast<uint32_t>(zero_point));
-}
-
 /// a * b / 2^31, rounded to nearest; the one overflow saturates.
 constexpr int32_t SaturatingRoundingDoublingHighMul(int32_t a, int32_t b) {
   constexpr int32_t kMin = std::numeric_limits<int32_t>::min();

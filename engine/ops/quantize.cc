@@ -43,11 +43,12 @@ Status CheckRequantize(const KernelCall& call, Numerics numerics, uint64_t& work
   TAKT_TRY(CheckOperands(call, {in, out}));
   const auto& p = call.params<schema::RequantizeParams>();
   if (!SameShape(call.inputs[0], call.outputs[0])) return BadOperand(1);
-  // Nothing clamps int32, nor bounds its scale.
-  const bool any_scale = out == DataType::kInt32 && numerics == Numerics::kFp32Rne && PositiveOk(p.scale());
-  if (!(out == DataType::kInt32 ? p.clamp().min() <= p.clamp().max() : ClampOk(p.clamp(), out)) ||
-      !StoredZeroPointOk(p.input_zero_point(), in) || !StoredZeroPointOk(p.output_zero_point(), out) ||
-      !(any_scale || OutputStageOk(numerics, p.scale(), p.multiplier(), p.shift())))
+  // int32 comes from the multiplier in both numerics, not clamped.
+  const bool wide = out == DataType::kInt32;
+  if (wide != (numerics == Numerics::kAny)) return BadOperand(1);
+  if (!(wide ? MultiplierOk(p.multiplier(), p.shift())
+             : ClampOk(p.clamp(), out) && OutputStageOk(numerics, p.scale(), p.multiplier(), p.shift())) ||
+      !StoredZeroPointOk(p.input_zero_point(), in) || !StoredZeroPointOk(p.output_zero_point(), out))
     return BadParams();
   AddWork(work, call.outputs[0].size(), 1);
   return {};

@@ -36,16 +36,6 @@ void RunDequantize(const KernelCall& call) {
   }
 }
 
-template <Numerics kNumerics>
-int32_t ToInt32(uint32_t acc, const schema::RequantizeParams& p) {
-  if constexpr (kNumerics == Numerics::kFp32Rne) {
-    return RequantizeFp32RneWide(acc, p.scale(), p.output_zero_point());
-  } else {
-    const auto product = static_cast<uint32_t>(MultiplyTflite(acc, p.multiplier(), p.shift()));
-    return static_cast<int32_t>(product + static_cast<uint32_t>(int32_t{p.output_zero_point()}));
-  }
-}
-
 template <template <typename, typename> class Stage, typename In, typename Out>
 void RunRequantize(const KernelCall& call) {
   using A = Stage<Out, uint32_t>;
@@ -53,12 +43,22 @@ void RunRequantize(const KernelCall& call) {
   const auto* in = call.inputs[0].as<const In>();
   auto* out = call.outputs[0].as<Out>();
   const auto zero_point = static_cast<uint32_t>(int32_t{p.input_zero_point()});
+  const A output(p.clamp(), p.output_zero_point());
   const uint32_t size = call.outputs[0].size();
-  if constexpr (sizeof(Out) == 4) {
-    for (uint32_t i = 0; i < size; ++i) out[i] = ToInt32<A::kNumerics>(static_cast<uint32_t>(in[i]) - zero_point, p);
-  } else {
-    const A output(p.clamp(), p.output_zero_point());
-    for (uint32_t i = 0; i < size; ++i) out[i] = output.One(static_cast<uint32_t>(in[i]) - zero_point, p);
+  for (uint32_t i = 0; i < size; ++i) out[i] = output.One(static_cast<uint32_t>(in[i]) - zero_point, p);
+}
+
+/// By the multiplier in both numerics: a float has fewer bits than the result.
+template <typename In>
+void RunToInt32(const KernelCall& call) {
+  const auto& p = call.params<schema::RequantizeParams>();
+  const auto* in = call.inputs[0].as<const In>();
+  auto* out = call.outputs[0].as<int32_t>();
+  const uint32_t size = call.outputs[0].size();
+  for (uint32_t i = 0; i < size; ++i) {
+    const auto centered = static_cast<uint32_t>(in[i] - p.input_zero_point());
+    const auto product = static_cast<uint32_t>(MultiplyTflite(centered, p.multiplier(), p.shift()));
+    out[i] = static_cast<int32_t>(product + static_cast<uint32_t>(int32_t{p.output_zero_point()}));
   }
 }
 
@@ -81,6 +81,12 @@ constexpr Kernel RequantizeRow() {
           &CheckRequantize<kNumerics>,
           &RunRequantize<Stage, In, Out>};
 }
+template <typename In>
+constexpr Kernel ToInt32Row() {
+  return {{Op::kRequantize, Numerics::kAny, Layout::kNeutral, {kDataTypeOf<In>, DataType::kNone, DataType::kInt32}},
+          &CheckRequantize<Numerics::kAny>,
+          &RunToInt32<In>};
+}
 
 }  // namespace
 
@@ -99,14 +105,12 @@ constexpr Kernel kRequantizeInt8ToUint8Fp32Rne = RequantizeRow<Fp32RneOf, int8_t
 constexpr Kernel kRequantizeInt8ToUint8Tflite = RequantizeRow<TfliteOf, int8_t, uint8_t>();
 constexpr Kernel kRequantizeInt8ToInt16Fp32Rne = RequantizeRow<Fp32RneOf, int8_t, int16_t>();
 constexpr Kernel kRequantizeInt8ToInt16Tflite = RequantizeRow<TfliteOf, int8_t, int16_t>();
-constexpr Kernel kRequantizeInt8ToInt32Fp32Rne = RequantizeRow<Fp32RneOf, int8_t, int32_t>();
-constexpr Kernel kRequantizeInt8ToInt32Tflite = RequantizeRow<TfliteOf, int8_t, int32_t>();
+constexpr Kernel kRequantizeInt8ToInt32 = ToInt32Row<int8_t>();
 constexpr Kernel kRequantizeInt16ToInt8Fp32Rne = RequantizeRow<Fp32RneOf, int16_t, int8_t>();
 constexpr Kernel kRequantizeInt16ToInt8Tflite = RequantizeRow<TfliteOf, int16_t, int8_t>();
 constexpr Kernel kRequantizeInt16Fp32Rne = RequantizeRow<Fp32RneOf, int16_t, int16_t>();
 constexpr Kernel kRequantizeInt16Tflite = RequantizeRow<TfliteOf, int16_t, int16_t>();
-constexpr Kernel kRequantizeInt16ToInt32Fp32Rne = RequantizeRow<Fp32RneOf, int16_t, int32_t>();
-constexpr Kernel kRequantizeInt16ToInt32Tflite = RequantizeRow<TfliteOf, int16_t, int32_t>();
+constexpr Kernel kRequantizeInt16ToInt32 = ToInt32Row<int16_t>();
 constexpr Kernel kRequantizeInt32ToInt8Fp32Rne = RequantizeRow<Fp32RneOf, int32_t, int8_t>();
 constexpr Kernel kRequantizeInt32ToInt8Tflite = RequantizeRow<TfliteOf, int32_t, int8_t>();
 constexpr Kernel kRequantizeInt32ToInt16Fp32Rne = RequantizeRow<Fp32RneOf, int32_t, int16_t>();

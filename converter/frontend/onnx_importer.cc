@@ -315,7 +315,7 @@ std::optional<ir::Graph> Importer::Run() {
   for (const auto& input : source.input()) ReadInput(input);
   for (const auto& [name, shape] : options_.shapes) {
     const bool found = std::any_of(graph_.inputs.begin(), graph_.inputs.end(),
-                                   [&](ir::TensorId id) { return graph_.tensor(id).name == name; });
+                                   [this, &name = name](ir::TensorId id) { return graph_.tensor(id).name == name; });
     if (!found) Error("--shape names it, and the model has no such input", name);
   }
   CheckOperators();

@@ -336,7 +336,7 @@ std::optional<ir::Graph> Importer::Run() {
   ReadOperators();
   ReadTensors();
   for (const auto& [name, dims] : options_.shapes) {
-    const auto is_named = [&](ir::TensorId id) { return graph_.tensor(id).name == name; };
+    const auto is_named = [this, &name = name](ir::TensorId id) { return graph_.tensor(id).name == name; };
     if (std::none_of(graph_.inputs.begin(), graph_.inputs.end(), is_named))
       Error("is given a shape but is no graph input", name);
   }

@@ -13,8 +13,6 @@
 namespace takt::ir {
 namespace {
 
-constexpr int64_t kMaxTensorBytes = int64_t{1} << 31;
-
 /// Recursive descent without recursion: the grammar has no nesting. The first error stays; after it every read fails.
 class Parser {
  public:

@@ -59,7 +59,7 @@ std::vector<Group> CommonGroups(const std::vector<int32_t>& in, const std::vecto
 
 class Sinker {
  public:
-  Sinker(ir::Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+  explicit Sinker(ir::Graph& graph) : graph_(graph) {}
 
   void Run() {
     std::vector<Node> nodes = std::move(graph_.nodes);
@@ -293,7 +293,6 @@ class Sinker {
   }
 
   ir::Graph& graph_;
-  PassContext& context_;
   std::map<TensorId, Value> values_;  ///< Of tensors whose node has been put off.
   std::map<TensorId, Node> origin_;   ///< That node.
   std::map<TensorId, bool> written_;  ///< Put off, and needed after all.
@@ -301,8 +300,8 @@ class Sinker {
 
 }  // namespace
 
-void SinkTransposes(ir::Graph& graph, PassContext& context) {
-  Sinker(graph, context).Run();
+void SinkTransposes(ir::Graph& graph, PassContext&) {
+  Sinker(graph).Run();
 }
 
 void ReportTransposes(ir::Graph& graph, PassContext& context) {

@@ -6,6 +6,7 @@
 
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
+#include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/window.h"
@@ -103,8 +104,10 @@ void ImportPad(frontend::TfliteNode& node) {
       value = static_cast<double>(f);
     } else if (t.type == DataType::kInt8) {
       value = static_cast<double>(ScaleOf(t)) * (static_cast<int8_t>((*t.data)[0]) - ZeroPointOf(t));
+    } else if (t.type == DataType::kInt16 && t.data->size() >= 2) {
+      value = static_cast<double>(ScaleOf(t)) * (Elements<int16_t>(t)[0] - ZeroPointOf(t));
     } else {
-      return node.Error("the pad value must be float32 or int8", node.input(2));
+      return node.Error("the pad value must be float32, int8 or int16", node.input(2));
     }
   }
   node.Add(Op::kPad, {node.input(0)}, {{"before", before}, {"after", after}, {"value", value}});

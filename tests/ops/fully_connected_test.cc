@@ -53,6 +53,9 @@ TEST(FullyConnected, EqualsOracle) {
                                      weight_zero_point};
   RunCases(kFullyConnected, cases);
   RunCases(kFullyConnected, Wide(cases));
+  OpCase dynamic = Case({3, 7}, {4, 7});
+  dynamic.inputs[1].constant = false;
+  RunCases(kFullyConnected, {dynamic});
   OpTraits integer_only = kFullyConnected;
   integer_only.also_float = false;
   RunCases(integer_only, {wraps});

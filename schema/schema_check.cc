@@ -51,6 +51,10 @@ static_assert(sizeof(schema::ClampParams) == 8 && sizeof(schema::UnaryParams) ==
 static_assert(sizeof(schema::TransposeConv2dParams) == 32 && sizeof(schema::Conv3dParams) == 40);
 static_assert(sizeof(schema::BatchMatMulParams) == 28 && sizeof(schema::LeakyReluParams) == 32);
 static_assert(sizeof(schema::SigmoidTableParams) == 12);
+static_assert(sizeof(schema::BinaryParams) == 40 && sizeof(schema::CompareParams) == 24);
+static_assert(sizeof(schema::ReduceParams) == 8 && sizeof(schema::ArgReduceParams) == 2);
+static_assert(sizeof(schema::CumulativeSumParams) == 3 && sizeof(schema::LocalResponseNormalizationParams) == 16);
+static_assert(sizeof(schema::LogicParams) == 1 && sizeof(schema::SelectParams) == 1 && sizeof(schema::CastParams) == 1);
 static_assert(sizeof(schema::Tensor) == 12 && sizeof(schema::Live) == 6 && sizeof(schema::Constant) == 16);
 static_assert(sizeof(schema::Arena) == 12 && sizeof(schema::Limits) == 16);
 

@@ -20,7 +20,12 @@ Status CheckUnary(const KernelCall& call, Numerics, uint64_t& work) {
   const auto& p = call.params<schema::UnaryParams>();
   if (call.inputs[0].type == kFloat32) {
     TAKT_TRY(CheckOperands(call, {kFloat32, kFloat32}));
-    if (p.function() > schema::UnaryFunction::sign || p.alpha() != p.alpha()) return BadParams();
+    if (p.function() > schema::UnaryFunction::MAX || p.alpha() != p.alpha()) return BadParams();
+  } else if (IsOneOf(call.inputs[0].type, {kInt32, kInt64})) {
+    using enum schema::UnaryFunction;
+    TAKT_TRY(CheckOperands(call, {call.inputs[0].type, call.inputs[0].type}));
+    if (p.function() != abs && p.function() != neg && p.function() != sign && p.function() != square)
+      return BadParams();
   } else {
     const DataType type = call.inputs[0].type == kInt16 ? kInt16 : kInt8;
     TAKT_TRY(CheckOperands(call, {type, type, type}));

@@ -31,7 +31,14 @@ inline void AddWork(uint64_t& work, uint64_t a, uint64_t b) {
 /// One operand for each type (inputs, then outputs), dims of at least 1, dense unless `strided`.
 Status CheckOperands(const KernelCall& call, std::initializer_list<DataType> types, bool strided = false);
 
+constexpr bool IsOneOf(DataType type, std::initializer_list<DataType> types) {
+  for (const DataType t : types)
+    if (t == type) return true;
+  return false;
+}
 bool SameShape(const TensorRef& a, const TensorRef& b);
+/// Every input broadcasts to the shape of output 0.
+Status CheckBroadcast(const KernelCall& call);
 /// Ordered; for integers whole numbers in the type's range; not NaN.
 bool ClampOk(const schema::Clamp& clamp, DataType type);
 /// int8 is asymmetric; int16 and float32 have no zero point.

@@ -21,14 +21,9 @@ bool AddOk(const schema::AddParams& p, Numerics numerics, DataType type) {
   return true;
 }
 
-}  // namespace ops
-
-using namespace ops;
-
-static Status CheckBroadcast(const KernelCall& call, DataType type) {
-  TAKT_TRY(CheckOperands(call, {type, type, type}));
+Status CheckBroadcast(const KernelCall& call) {
   const TensorRef& y = call.outputs[0];
-  for (uint32_t i = 0; i < 2; ++i) {
+  for (uint32_t i = 0; i < call.inputs.size(); ++i) {
     const TensorRef& t = call.inputs[i];
     if (t.rank > y.rank) return BadOperand(i);
     for (int d = 0; d < t.rank; ++d)
@@ -37,10 +32,15 @@ static Status CheckBroadcast(const KernelCall& call, DataType type) {
   return {};
 }
 
+}  // namespace ops
+
+using namespace ops;
+
 Status CheckAdd(const KernelCall& call, Numerics numerics, uint64_t& work) {
   const DataType type = call.inputs[0].type;
   if (!TypeOk(numerics, type)) return BadOperand(0);
-  TAKT_TRY(CheckBroadcast(call, type));
+  TAKT_TRY(CheckOperands(call, {type, type, type}));
+  TAKT_TRY(CheckBroadcast(call));
   if (!AddOk(call.params<schema::AddParams>(), numerics, type)) return BadParams();
   AddWork(work, call.outputs[0].size(), 1);
   return {};
@@ -49,7 +49,8 @@ Status CheckAdd(const KernelCall& call, Numerics numerics, uint64_t& work) {
 Status CheckMul(const KernelCall& call, Numerics numerics, uint64_t& work) {
   const DataType type = call.inputs[0].type;
   if (!TypeOk(numerics, type)) return BadOperand(0);
-  TAKT_TRY(CheckBroadcast(call, type));
+  TAKT_TRY(CheckOperands(call, {type, type, type}));
+  TAKT_TRY(CheckBroadcast(call));
   const auto& p = call.params<schema::MulParams>();
   if (!ClampOk(p.clamp(), type) || !ZeroPointOk(p.a_zero_point(), type) || !ZeroPointOk(p.b_zero_point(), type) ||
       !ZeroPointOk(p.output_zero_point(), type) || !OutputStageOk(numerics, p.scale(), p.multiplier(), p.shift()))

@@ -1,5 +1,6 @@
 // clamp, unary
 #include <cmath>
+#include <type_traits>
 
 #include "engine/ops/checks.h"
 #include "ports/kernel_util/arithmetic.h"
@@ -49,6 +50,8 @@ float Evaluate(schema::UnaryFunction function, float x, float alpha) {
       return x >= 0.0f ? x : alpha * x;
     case gelu:
       return 0.5f * x * (1.0f + std::erf(x * 0.70710678f));
+    case gelu_tanh:
+      return 0.5f * x * (1.0f + std::tanh(0.79788456f * (x + 0.044715f * x * x * x)));
     case exp:
       return std::exp(x);
     case log:
@@ -79,6 +82,25 @@ float Evaluate(schema::UnaryFunction function, float x, float alpha) {
   return x;
 }
 
+/// Modulo 2^n. Functions: abs, neg, sign, square.
+template <typename E>
+void RunInteger(const KernelCall& call) {
+  using enum schema::UnaryFunction;
+  using U = std::make_unsigned_t<E>;
+  const schema::UnaryFunction function = call.params<schema::UnaryParams>().function();
+  const auto* in = call.inputs[0].as<const E>();
+  auto* out = call.outputs[0].as<E>();
+  const uint32_t size = call.outputs[0].size();
+  for (uint32_t i = 0; i < size; ++i) {
+    const E x = in[i];
+    const U u = static_cast<U>(x);
+    if (function == sign)
+      out[i] = x > 0 ? 1 : x < 0 ? -1 : 0;
+    else
+      out[i] = static_cast<E>(function == square ? u * u : function == neg || x < 0 ? U{0} - u : u);
+  }
+}
+
 void RunUnary(const KernelCall& call) {
   const auto& p = call.params<schema::UnaryParams>();
   const auto* in = call.inputs[0].as<const float>();
@@ -88,6 +110,13 @@ void RunUnary(const KernelCall& call) {
 }
 
 constexpr DataType kI8 = DataType::kInt8, kI16 = DataType::kInt16, kF32 = DataType::kFloat32, kNo = DataType::kNone;
+
+template <typename E>
+constexpr Kernel IntegerRow() {
+  return {{Op::kUnary, Numerics::kAny, Layout::kNeutral, {kDataTypeOf<E>, kNo, kDataTypeOf<E>}},
+          &CheckUnary<Numerics::kAny>,
+          &RunInteger<E>};
+}
 
 }  // namespace
 
@@ -103,5 +132,7 @@ constexpr Kernel kUnaryInt16 = {
     {Op::kUnary, Numerics::kAny, Layout::kNeutral, {kI16, kI16, kI16}}, &CheckUnary<Numerics::kAny>, &RunInterpolation};
 constexpr Kernel kUnaryFloat32 = {
     {Op::kUnary, Numerics::kAny, Layout::kNeutral, {kF32, kNo, kF32}}, &CheckUnary<Numerics::kAny>, &RunUnary};
+constexpr Kernel kUnaryInt32 = IntegerRow<int32_t>();
+constexpr Kernel kUnaryInt64 = IntegerRow<int64_t>();
 
 }  // namespace takt::reference

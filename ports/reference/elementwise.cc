@@ -7,34 +7,6 @@
 namespace takt::reference {
 namespace {
 
-/// out[i] = f(a[i], b[i]) with a and b broadcast to the output's shape.
-template <typename E, typename F>
-void ForEachPair(const KernelCall& call, F f) {
-  const TensorRef& y = call.outputs[0];
-  const E* in[2] = {call.inputs[0].as<const E>(), call.inputs[1].as<const E>()};
-  E* out = y.as<E>();
-  Walk<2> walk;
-  if (call.inputs[0].size() == y.size() && call.inputs[1].size() == y.size()) {
-    walk.rank = 1;
-    walk.dims[0] = static_cast<int32_t>(y.size());
-    walk.strides[0][0] = walk.strides[1][0] = 1;
-  } else {
-    walk.rank = y.rank;
-    for (int d = 0; d < y.rank; ++d) walk.dims[d] = y.dims[d];
-    for (int n = 0; n < 2; ++n) {
-      const TensorRef& t = call.inputs[n];
-      const int missing = y.rank - t.rank;
-      DenseStrides(t, walk.strides[n] + missing);
-      for (int d = 0; d < t.rank; ++d)
-        if (t.dims[d] == 1) walk.strides[n][missing + d] = 0;
-    }
-  }
-  ForEachRow(walk, [&](const ptrdiff_t(&at)[2]) {
-    const E *a = in[0] + at[0], *b = in[1] + at[1];
-    for (int32_t i = 0; i < walk.row(); ++i, a += walk.step(0), b += walk.step(1)) *out++ = f(*a, *b);
-  });
-}
-
 template <typename A>
 void RunAdd(const KernelCall& call) {
   const auto& p = call.params<schema::AddParams>();

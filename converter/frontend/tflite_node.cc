@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "converter/ir/op_def.h"
+
 namespace takt::frontend {
 
 TfliteNode::TfliteNode(const tflite::Operator& op, const char* name, int version, int index, ir::Graph& graph,
@@ -80,6 +82,58 @@ ir::TensorId TfliteNode::NewTensor(const ir::Tensor& model, const std::string& s
   return graph_.AddTensor(std::move(made));
 }
 
+ir::TensorId TfliteNode::Emit(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes) {
+  const std::string suffix = std::string("/") + OpName(op) + std::to_string(graph_.nodes.size());
+  const ir::TensorId output = NewTensor(ir::Tensor(), suffix);
+  ir::Node& node = AddTo(op, std::move(inputs), {output}, std::move(attributes));
+  std::vector<ir::TensorType> types;
+  const std::string reason = ir::FindOpDef(op).infer(graph_, node, types);
+  if (!reason.empty()) {
+    Error(reason);
+  } else {
+    graph_.tensor(output).type = types[0].type;
+    graph_.tensor(output).dims = types[0].dims;
+  }
+  return output;
+}
+
+ir::TensorId TfliteNode::ToFloat(ir::TensorId id) {
+  if (tensor(id).type == DataType::kFloat32) return id;
+  Note("is computed in float32: this operand is dequantized first", id);
+  ir::Tensor real;
+  real.type = DataType::kFloat32;
+  real.dims = tensor(id).dims;
+  const ir::TensorId output = NewTensor(real, "/dequantized" + std::to_string(graph_.nodes.size()));
+  AddTo(Op::kDequantize, {id}, {output});
+  return output;
+}
+
+void TfliteNode::AddFloat(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes) {
+  if (tensor(outputs_[0]).type == DataType::kFloat32) {
+    Add(op, std::move(inputs), std::move(attributes));
+  } else {
+    Add(Op::kQuantize, {Emit(op, std::move(inputs), std::move(attributes))});
+  }
+}
+
+ir::TensorId TfliteNode::ToOutputScale(ir::TensorId id) {
+  const ir::Tensor& output = tensor(outputs_[0]);
+  if (!output.quantization || output.quantization == tensor(id).quantization) return id;
+  Note("has an operand of another scale than its output: the operand is requantized first", id);
+  ir::Tensor scaled = tensor(id);
+  scaled.quantization = output.quantization;
+  const ir::TensorId made = NewTensor(scaled, "/requantized" + std::to_string(graph_.nodes.size()));
+  AddTo(Op::kRequantize, {id}, {made});
+  return made;
+}
+
+ir::TensorId TfliteNode::Scalar(float value) {
+  ir::Bytes bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return graph_.AddConstant(tensor(outputs_[0]).name + "/constant" + std::to_string(graph_.tensors.size()),
+                            DataType::kFloat32, {}, std::move(bytes));
+}
+
 std::string TfliteNode::Activation(tflite::ActivationFunctionType activation) {
   switch (activation) {
     case tflite::ActivationFunctionType::NONE:
@@ -101,6 +155,11 @@ std::string TfliteNode::Activation(tflite::ActivationFunctionType activation) {
 void TfliteNode::Error(std::string message, ir::TensorId id) {
   diagnostics_.Error({graph_.name, index_, name_, id == ir::kNoTensor ? std::string() : tensor(id).name},
                      std::move(message));
+}
+
+void TfliteNode::Note(std::string message, ir::TensorId id) {
+  diagnostics_.Note({graph_.name, index_, name_, id == ir::kNoTensor ? std::string() : tensor(id).name},
+                    std::move(message));
 }
 
 }  // namespace takt::frontend

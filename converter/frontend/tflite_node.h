@@ -56,6 +56,17 @@ class TfliteNode {
   /// Adds a node with outputs of its own, made beforehand with NewTensor.
   ir::Node& AddTo(Op op, std::vector<ir::TensorId> inputs, std::vector<ir::TensorId> outputs,
                   std::map<std::string, ir::Attribute> attributes = {});
+  /// Adds a node with an output of its own, whose type is what the op's shape rule gives, and gives that output.
+  ir::TensorId Emit(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes = {});
+  /// `id` in float32: itself, or what a dequantize node makes of it, which a note names.
+  ir::TensorId ToFloat(ir::TensorId id);
+  /// Adds a node on float32 operands that gives this operator's output, quantized again where it is an integer.
+  void AddFloat(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes = {});
+  /// `id` with the quantization of this operator's output: itself, or what a requantize node makes of it, which a note
+  /// names.
+  ir::TensorId ToOutputScale(ir::TensorId id);
+  /// One value, to broadcast.
+  ir::TensorId Scalar(float value);
   /// A new tensor like `model` (type, dims, quantization) named after this operator's output plus `suffix`.
   ir::TensorId NewTensor(const ir::Tensor& model, const std::string& suffix);
 
@@ -64,6 +75,7 @@ class TfliteNode {
   std::string Activation(tflite::ActivationFunctionType activation);
 
   void Error(std::string message, ir::TensorId tensor = ir::kNoTensor);
+  void Note(std::string message, ir::TensorId tensor = ir::kNoTensor);
 
  private:
   const tflite::Operator& op_;

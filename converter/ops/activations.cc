@@ -43,15 +43,34 @@ void LowerUnary(const Node&, backend::StepBuilder& step) {
   const double alpha = node.FloatOr("alpha", 0);
   const schema::UnaryParams params(static_cast<float>(alpha), function);
   const DataType input = step.tensor(node.inputs[0]).type;
-  if (input == DataType::kFloat32) return step.Set(Op::kUnary, Numerics::kAny, params, node.inputs, node.outputs);
+  const bool plain = input == DataType::kFloat32 || input == DataType::kInt32 || input == DataType::kInt64;
+  if (plain) return step.Set(Op::kUnary, Numerics::kAny, params, node.inputs, node.outputs);
   if (input == DataType::kInt16) return LowerUnaryInt16(step, function, alpha);
-  if (input != DataType::kInt8) return step.Error("a unary function takes int8, int16 or float32");
+  if (input != DataType::kInt8)
+    return step.Error("a unary function takes int8, int16, float32, or (abs, neg, sign, square) int32 and int64");
   if (!CheckQuantized(step)) return;
   const std::vector<int8_t> table = UnaryTable(step, function, alpha);
   if (table.empty()) return;
   const TensorId id = step.Constant("table", DataType::kInt8, {256}, table);
   step.Set(Op::kUnary, Numerics::kAny, params, {node.inputs[0], id}, node.outputs);
 }
+
+constexpr char kSigmoid[] = "logistic";
+constexpr char kTanh[] = "tanh";
+constexpr char kExp[] = "exp";
+constexpr char kLog[] = "log";
+constexpr char kSqrt[] = "sqrt";
+constexpr char kAbs[] = "abs";
+constexpr char kNeg[] = "neg";
+constexpr char kSin[] = "sin";
+constexpr char kCos[] = "cos";
+constexpr char kFloor[] = "floor";
+constexpr char kCeil[] = "ceil";
+constexpr char kRound[] = "round";
+constexpr char kSign[] = "sign";
+constexpr char kHardSwish[] = "hard_swish";
+constexpr char kRsqrt[] = "rsqrt";
+constexpr char kSquare[] = "square";
 
 void ImportClamp(frontend::TfliteNode& node, const std::string& activation) {
   if (!node.CheckArity(1, 1, 1)) return;
@@ -78,6 +97,18 @@ void ImportRelu6(frontend::TfliteNode& node) {
 }
 void ImportReluN1To1(frontend::TfliteNode& node) {
   ImportClamp(node, "relu_n1_to_1");
+}
+void ImportRelu0To1(frontend::TfliteNode& node) {
+  if (!node.CheckArity(1, 1, 1)) return;
+  node.Add(Op::kClamp, {node.ToOutputScale(node.input(0))}, {{"min", 0.0}, {"max", 1.0}});
+}
+template <const char* kFunction>
+void ImportFunction(frontend::TfliteNode& node) {
+  ImportUnary(node, kFunction);
+}
+void ImportGelu(frontend::TfliteNode& node) {
+  const auto* options = node.options<tflite::GeluOptions>();
+  ImportUnary(node, options != nullptr && options->approximate() ? "gelu_tanh" : "gelu");
 }
 void ImportLogistic(frontend::TfliteNode& node) {
   ImportUnary(node, "logistic");
@@ -138,32 +169,31 @@ void ImportOnnxElu(frontend::OnnxNode& node) {
   ImportOnnxWithAlpha(node, "elu", 1.0);
 }
 
-constexpr char kSigmoid[] = "logistic";
-constexpr char kTanh[] = "tanh";
-constexpr char kExp[] = "exp";
-constexpr char kLog[] = "log";
-constexpr char kSqrt[] = "sqrt";
-constexpr char kAbs[] = "abs";
-constexpr char kNeg[] = "neg";
-constexpr char kSin[] = "sin";
-constexpr char kCos[] = "cos";
-constexpr char kFloor[] = "floor";
-constexpr char kCeil[] = "ceil";
-constexpr char kRound[] = "round";
-constexpr char kSign[] = "sign";
-constexpr char kHardSwish[] = "hard_swish";
-
 constexpr AttributeRule kClampAttributes[] = {{"min", AttributeKind::kFloat, true},
                                               {"max", AttributeKind::kFloat, true}};
 constexpr AttributeRule kUnaryAttributes[] = {{"function", AttributeKind::kString, true},
                                               {"alpha", AttributeKind::kFloat, false}};
 constexpr TfliteImport kClampTflite[] = {
-    {19, "RELU", ImportRelu}, {21, "RELU6", ImportRelu6}, {20, "RELU_N1_TO_1", ImportReluN1To1}};
+    {19, "RELU", ImportRelu}, {21, "RELU6", ImportRelu6}, {20, "RELU_N1_TO_1", ImportReluN1To1}, {152, "RELU_0_TO_1", ImportRelu0To1}};
 constexpr TfliteImport kUnaryTflite[] = {{14, "LOGISTIC", ImportLogistic},
                                          {28, "TANH", ImportTanh},
                                          {111, "ELU", ImportElu},
                                          {117, "HARD_SWISH", ImportHardSwish},
-                                         {98, "LEAKY_RELU", ImportLeakyRelu}};
+                                         {98, "LEAKY_RELU", ImportLeakyRelu},
+ {8, "FLOOR", ImportFunction<kFloor>},
+ {47, "EXP", ImportFunction<kExp>},
+ {59, "NEG", ImportFunction<kNeg>},
+ {66, "SIN", ImportFunction<kSin>},
+ {73, "LOG", ImportFunction<kLog>},
+ {75, "SQRT", ImportFunction<kSqrt>},
+ {76, "RSQRT", ImportFunction<kRsqrt>},
+ {92, "SQUARE", ImportFunction<kSquare>},
+ {101, "ABS", ImportFunction<kAbs>},
+ {104, "CEIL", ImportFunction<kCeil>},
+ {108, "COS", ImportFunction<kCos>},
+ {116, "ROUND", ImportFunction<kRound>},
+ {150, "GELU", ImportGelu},
+ {158, "SIGN", ImportFunction<kSign>}};
 constexpr OnnxImport kClampOnnx[] = {
     {"Relu", 1, ImportOnnxRelu}, {"Clip", 6, ImportOnnxClip6}, {"Clip", 11, ImportOnnxClip11}};
 constexpr OnnxImport kUnaryOnnx[] = {{"LeakyRelu", 1, ImportOnnxLeakyRelu},

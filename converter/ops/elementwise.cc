@@ -1,33 +1,17 @@
 // add: function (add, subtract), activation. mul: activation. Operands broadcast.
-#include <algorithm>
 #include <cmath>
 
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
-#include "converter/ir/op_def.h"
+#include "converter/ops/binary.h"
 #include "converter/ops/quantized_params.h"
-#include "converter/ops/window.h"
 
 namespace takt::ir {
 namespace {
 
 std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
-  const Tensor& a = graph.tensor(node.inputs[0]);
-  const Tensor& b = graph.tensor(node.inputs[1]);
-  if (a.type != b.type) return "operands differ in type";
-  const size_t rank = std::max(a.dims.size(), b.dims.size());
-  std::vector<int32_t> dims(rank, 1);
-  for (size_t i = 0; i < rank; ++i) {
-    const int32_t da = i < a.dims.size() ? a.dims[a.dims.size() - 1 - i] : 1;
-    const int32_t db = i < b.dims.size() ? b.dims[b.dims.size() - 1 - i] : 1;
-    if (da != db && da != 1 && db != 1) {
-      return "shapes " + DimsText(a.dims) + " and " + DimsText(b.dims) + " do not broadcast";
-    }
-    dims[rank - 1 - i] = da == 1 ? db : da;
-  }
-  outputs = {{a.type, dims}};
-  return "";
+  return InferBroadcast(graph, node, 0, graph.tensor(node.inputs[0]).type, outputs);
 }
 
 void LowerAdd(const Node&, backend::StepBuilder& step) {
@@ -35,9 +19,12 @@ void LowerAdd(const Node&, backend::StepBuilder& step) {
   if (!CheckQuantized(step)) return;
   const Tensor& a = step.tensor(node.inputs[0]);
   const Tensor& b = step.tensor(node.inputs[1]);
+  const bool subtract = node.StringOr("function", "add") == "subtract";
+  if (IsPlainInteger(a.type))
+    return LowerPlainBinary(step, subtract ? schema::BinaryFunction::subtract : schema::BinaryFunction::add);
   const schema::AddParams params =
       MakeAddParams(step, {ScaleOf(a), ZeroPointOf(a)}, {ScaleOf(b), ZeroPointOf(b)}, step.tensor(node.outputs[0]),
-                    node.StringOr("activation", "none"), node.StringOr("function", "add") == "subtract");
+                    node.StringOr("activation", "none"), subtract);
   step.Set(Op::kAdd, StepNumerics(step, node.inputs[0]), params, node.inputs, node.outputs);
 }
 
@@ -47,6 +34,7 @@ void LowerMul(const Node&, backend::StepBuilder& step) {
   const Tensor& a = step.tensor(node.inputs[0]);
   const Tensor& b = step.tensor(node.inputs[1]);
   const Tensor& output = step.tensor(node.outputs[0]);
+  if (IsPlainInteger(a.type)) return LowerPlainBinary(step, schema::BinaryFunction::multiply);
   float scale = 0;
   FixedMultiplier fixed;
   if (IsInteger(a.type)) {
@@ -81,6 +69,14 @@ void ImportSub(frontend::TfliteNode& node) {
 }
 void ImportMul(frontend::TfliteNode& node) {
   Import<tflite::MulOptions>(node, Op::kMul, "");
+}
+
+/// A chain of additions, in the operands' order.
+void ImportAddN(frontend::TfliteNode& node) {
+  if (!node.CheckArity(2, 1 << 16, 1)) return;
+  TensorId sum = node.input(0);
+  for (int i = 1; i + 1 < node.input_count(); ++i) sum = node.Emit(Op::kAdd, {sum, node.input(i)});
+  node.Add(Op::kAdd, {sum, node.input(node.input_count() - 1)});
 }
 
 /// Before opset 7, operand b starts at dimension `axis` of a rather than ending with it.
@@ -148,7 +144,7 @@ void ImportOnnxBatchNormalization(frontend::OnnxNode& node) {
 constexpr AttributeRule kAddAttributes[] = {{"function", AttributeKind::kString, false},
                                             {"activation", AttributeKind::kString, false}};
 constexpr AttributeRule kMulAttributes[] = {{"activation", AttributeKind::kString, false}};
-constexpr TfliteImport kAddTflite[] = {{0, "ADD", ImportAdd}, {41, "SUB", ImportSub}};
+constexpr TfliteImport kAddTflite[] = {{0, "ADD", ImportAdd}, {41, "SUB", ImportSub}, {106, "ADD_N", ImportAddN}};
 constexpr OnnxImport kAddOnnx[] = {{"Add", 1, ImportOnnxAdd}, {"Sub", 1, ImportOnnxSub}, {"Sum", 1, ImportOnnxSum}};
 constexpr OnnxImport kMulOnnx[] = {{"Mul", 1, ImportOnnxMul}, {"BatchNormalization", 1, ImportOnnxBatchNormalization}};
 constexpr TfliteImport kMulTflite[] = {{18, "MUL", ImportMul}};

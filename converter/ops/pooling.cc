@@ -28,23 +28,43 @@ void Lower(const Node&, backend::StepBuilder& step) {
   step.Set(node.op, Numerics::kAny, params, node.inputs, node.outputs);
 }
 
+std::map<std::string, Attribute> PoolAttributes(frontend::TfliteNode& node, const tflite::Pool2DOptions& options) {
+  const std::vector<int64_t> strides = {options.stride_h(), options.stride_w()};
+  const std::vector<int64_t> kernel = {options.filter_height(), options.filter_width()};
+  const std::vector<int64_t> pads =
+      ExplicitPads(node.tensor(node.input(0)), options.padding() == tflite::Padding::SAME, kernel, strides, {1, 1});
+  return {{"kernel", kernel},
+          {"strides", strides},
+          {"pads", pads},
+          {"activation", node.Activation(options.fused_activation_function())}};
+}
+
 void Import(frontend::TfliteNode& node, Op op) {
   if (!node.CheckArity(1, 1, 1)) return;
   const auto* options = node.options<tflite::Pool2DOptions>();
   if (options == nullptr) return node.Error("has no Pool2DOptions");
-  const std::vector<int64_t> strides = {options->stride_h(), options->stride_w()};
-  const std::vector<int64_t> kernel = {options->filter_height(), options->filter_width()};
-  const std::vector<int64_t> pads =
-      ExplicitPads(node.tensor(node.input(0)), options->padding() == tflite::Padding::SAME, kernel, strides, {1, 1});
-  node.Add(op, {node.input(0)},
-           {{"kernel", kernel},
-            {"strides", strides},
-            {"pads", pads},
-            {"activation", node.Activation(options->fused_activation_function())}});
+  node.Add(op, {node.input(0)}, PoolAttributes(node, *options));
 }
 
 void ImportAverage(frontend::TfliteNode& node) {
   Import(node, Op::kAveragePool2d);
+}
+/// The square root of the mean of squares.
+void ImportL2(frontend::TfliteNode& node) {
+  if (!node.CheckArity(1, 1, 1)) return;
+  const auto* options = node.options<tflite::Pool2DOptions>();
+  if (options == nullptr) return node.Error("has no Pool2DOptions");
+  node.Note("becomes 4 steps: square, average pool, square root, clamp");
+  const TensorId squares = node.Emit(Op::kUnary, {node.input(0)}, {{"function", std::string("square")}});
+  auto attributes = PoolAttributes(node, *options);
+  const std::string activation = std::get<std::string>(attributes["activation"]);
+  attributes.erase("activation");
+  const TensorId mean = node.Emit(Op::kAveragePool2d, {squares}, std::move(attributes));
+  double min = 0;
+  double max = 0;
+  ActivationRange(activation, min, max);
+  node.Add(Op::kClamp, {node.Emit(Op::kUnary, {mean}, {{"function", std::string("sqrt")}})},
+           {{"min", min}, {"max", max}});
 }
 void ImportMax(frontend::TfliteNode& node) {
   Import(node, Op::kMaxPool2d);
@@ -91,7 +111,7 @@ constexpr AttributeRule kAttributes[] = {{"kernel", AttributeKind::kInts, true},
                                          {"strides", AttributeKind::kInts, true},
                                          {"pads", AttributeKind::kInts, true},
                                          {"activation", AttributeKind::kString, false}};
-constexpr TfliteImport kAverageTflite[] = {{1, "AVERAGE_POOL_2D", ImportAverage}};
+constexpr TfliteImport kAverageTflite[] = {{1, "AVERAGE_POOL_2D", ImportAverage}, {12, "L2_POOL_2D", ImportL2}};
 constexpr TfliteImport kMaxTflite[] = {{17, "MAX_POOL_2D", ImportMax}};
 constexpr OnnxImport kAverageOnnx[] = {{"AveragePool", 1, ImportOnnxAverage}};
 constexpr OnnxImport kMaxOnnx[] = {{"MaxPool", 1, ImportOnnxMax}, {"GlobalMaxPool", 1, ImportOnnxGlobalMax}};

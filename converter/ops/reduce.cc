@@ -1,15 +1,25 @@
-// mean: axes, keep_dims.
+// mean: axes, keep_dims. reduce: function, axes, keep_dims.
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
-#include "converter/ir/op_def.h"
+#include "converter/ir/constants.h"
+#include "converter/ops/binary.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/window.h"
 
 namespace takt::ir {
 namespace {
+
+constexpr char kSum[] = "sum";
+constexpr char kProduct[] = "product";
+constexpr char kMaximum[] = "maximum";
+constexpr char kMinimum[] = "minimum";
+constexpr char kAny[] = "any";
+constexpr char kAll[] = "all";
 
 bool Has(const std::vector<int64_t>& axes, size_t axis) {
   return std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
@@ -42,19 +52,30 @@ FixedMultiplier FoldCount(FixedMultiplier fixed, int64_t count) {
   return fixed;
 }
 
-void Lower(const Node&, backend::StepBuilder& step) {
+/// The steps' axes, ascending.
+struct Axes {
+  uint8_t values[6] = {};
+  uint8_t count = 0;
+  int64_t elements = 1;  ///< Of the input for each of the output.
+
+  Axes(const Node& node, const Tensor& input) {
+    std::vector<int64_t> sorted = node.Ints("axes");
+    std::sort(sorted.begin(), sorted.end());
+    for (int64_t axis : sorted) {
+      values[count++] = static_cast<uint8_t>(axis);
+      elements *= input.dims[static_cast<size_t>(axis)];
+    }
+  }
+  flatbuffers::span<const uint8_t, 6> span() const { return flatbuffers::span<const uint8_t, 6>(values); }
+};
+
+/// The mean, or without its division the sum of quantized values.
+void LowerAverage(backend::StepBuilder& step, bool divide) {
   const Node node = step.node();
-  if (!CheckQuantized(step)) return;
   const Tensor& input = step.tensor(node.inputs[0]);
   const Tensor& output = step.tensor(node.outputs[0]);
-  int64_t count = 1;
-  uint8_t axes[6] = {};
-  std::vector<int64_t> sorted = node.Ints("axes");
-  std::sort(sorted.begin(), sorted.end());
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    axes[i] = static_cast<uint8_t>(sorted[i]);
-    count *= input.dims[static_cast<size_t>(sorted[i])];
-  }
+  const Axes axes(node, input);
+  const int64_t count = divide ? axes.elements : 1;
   float scale = 0;
   FixedMultiplier fixed;
   if (IsInteger(input.type) && step.numerics() == Numerics::kTflite) {
@@ -65,21 +86,75 @@ void Lower(const Node&, backend::StepBuilder& step) {
   }
   const schema::MeanParams params(StoredClamp("none", output), scale, fixed.multiplier, fixed.shift,
                                   static_cast<int16_t>(ZeroPointOf(input)), static_cast<int16_t>(ZeroPointOf(output)),
-                                  flatbuffers::span<const uint8_t, 6>(axes), static_cast<uint8_t>(sorted.size()), 0);
+                                  axes.span(), axes.count, 0);
   step.Set(Op::kMean, StepNumerics(step, node.inputs[0]), params, node.inputs, node.outputs);
 }
 
-void Import(frontend::TfliteNode& node) {
-  if (!node.CheckArity(2, 2, 1)) return;
+void LowerMean(const Node&, backend::StepBuilder& step) {
+  if (CheckQuantized(step)) LowerAverage(step, true);
+}
+
+void LowerReduce(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  const auto* function =
+      EnumValue(schema::EnumValuesReduceFunction(), schema::EnumNameReduceFunction, node.StringOr("function", ""));
+  if (function == nullptr) return step.Error("unknown reduction");
+  if (!CheckQuantized(step)) return;
+  const Tensor& input = step.tensor(node.inputs[0]);
+  if (IsInteger(input.type)) {
+    if (*function == schema::ReduceFunction::sum) return LowerAverage(step, false);
+    if (!SameQuantization(input, step.tensor(node.outputs[0])))
+      return step.Error("compares stored values; requantize the input to the output's scale", node.inputs[0]);
+    if (*function == schema::ReduceFunction::product)
+      return step.Error("has no quantized rule for the product; keep the operator in float32");
+  }
+  const Axes axes(node, input);
+  step.Set(Op::kReduce, Numerics::kAny, schema::ReduceParams(axes.span(), axes.count, *function), node.inputs,
+           node.outputs);
+}
+
+using Attributes = std::map<std::string, Attribute>;
+
+/// Axes (ascending, each once) and keep_dims of a TFLite reduction.
+std::optional<Attributes> ReadReduction(frontend::TfliteNode& node) {
+  if (!node.CheckArity(2, 2, 1)) return std::nullopt;
   auto axes = node.ConstantInts(1);
-  if (!axes) return;
+  if (!axes) return std::nullopt;
   const auto rank = static_cast<int64_t>(node.tensor(node.input(0)).dims.size());
   for (int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
   std::sort(axes->begin(), axes->end());
   axes->erase(std::unique(axes->begin(), axes->end()), axes->end());
   const auto* options = node.options<tflite::ReducerOptions>();
-  node.Add(Op::kMean, {node.input(0)},
-           {{"axes", *axes}, {"keep_dims", int64_t{options != nullptr && options->keep_dims()}}});
+  return Attributes{{"axes", *axes}, {"keep_dims", int64_t{options != nullptr && options->keep_dims()}}};
+}
+
+/// Integers without quantization: the sum, divided toward zero.
+void ImportIntegerMean(frontend::TfliteNode& node, Attributes attributes) {
+  const Tensor input = node.tensor(node.input(0));
+  int64_t count = 1;
+  for (int64_t axis : std::get<std::vector<int64_t>>(attributes["axes"]))
+    if (axis >= 0 && axis < static_cast<int64_t>(input.dims.size())) count *= input.dims[static_cast<size_t>(axis)];
+  attributes["function"] = std::string("sum");
+  const TensorId sum = node.Emit(Op::kReduce, {node.input(0)}, std::move(attributes));
+  Bytes divisor = input.type == DataType::kInt64 ? ToBytes<int64_t>({count}) : ToBytes<int32_t>({static_cast<int32_t>(count)});
+  const TensorId n = node.graph().AddConstant(node.tensor(node.output(0)).name + "/count", input.type, {}, std::move(divisor));
+  node.Add(Op::kBinary, {sum, n}, {{"function", std::string("divide")}});
+}
+
+void ImportMean(frontend::TfliteNode& node) {
+  auto attributes = ReadReduction(node);
+  if (!attributes) return;
+  if (IsPlainInteger(node.tensor(node.input(0)).type)) return ImportIntegerMean(node, std::move(*attributes));
+  node.Add(Op::kMean, {node.input(0)}, std::move(*attributes));
+}
+
+template <const char* kFunction>
+void Import(frontend::TfliteNode& node) {
+  auto attributes = ReadReduction(node);
+  if (!attributes) return;
+  (*attributes)["function"] = std::string(kFunction);
+  const bool extreme = kFunction == kMaximum || kFunction == kMinimum;
+  node.Add(Op::kReduce, {extreme ? node.ToOutputScale(node.input(0)) : node.input(0)}, std::move(*attributes));
 }
 
 void EmitOnnxMean(frontend::OnnxNode& node, const std::vector<int64_t>& given, bool keep) {
@@ -119,7 +194,7 @@ void ImportOnnxGlobalAverage(frontend::OnnxNode& node) {
   EmitOnnxMean(node, axes, true);
 }
 
-bool CommuteMean(std::span<const int64_t> permutation, Node& node) {
+bool Commute(std::span<const int64_t> permutation, Node& node) {
   if (node.IntOr("keep_dims", 0) == 0) return false;
   std::vector<int64_t> axes;
   for (int64_t axis : node.Ints("axes")) axes.push_back(permutation[static_cast<size_t>(axis)]);
@@ -128,15 +203,26 @@ bool CommuteMean(std::span<const int64_t> permutation, Node& node) {
   return true;
 }
 
-constexpr AttributeRule kAttributes[] = {{"axes", AttributeKind::kInts, true},
-                                         {"keep_dims", AttributeKind::kInt, false}};
-constexpr TfliteImport kTflite[] = {{40, "MEAN", Import}};
+constexpr AttributeRule kMeanAttributes[] = {{"axes", AttributeKind::kInts, true},
+                                             {"keep_dims", AttributeKind::kInt, false}};
+constexpr AttributeRule kReduceAttributes[] = {{"function", AttributeKind::kString, true},
+                                               {"axes", AttributeKind::kInts, true},
+                                               {"keep_dims", AttributeKind::kInt, false}};
+constexpr TfliteImport kMeanTflite[] = {{40, "MEAN", ImportMean}};
+constexpr TfliteImport kReduceTflite[] = {{74, "SUM", Import<kSum>},
+                                          {81, "REDUCE_PROD", Import<kProduct>},
+                                          {82, "REDUCE_MAX", Import<kMaximum>},
+                                          {89, "REDUCE_MIN", Import<kMinimum>},
+                                          {91, "REDUCE_ANY", Import<kAny>},
+                                          {140, "REDUCE_ALL", Import<kAll>}};
 constexpr OnnxImport kOnnx[] = {{"ReduceMean", 1, ImportOnnxReduceMean},
                                 {"GlobalAveragePool", 1, ImportOnnxGlobalAverage}};
 
 }  // namespace
 
 extern const OpDef kMeanDef;
-const OpDef kMeanDef = {Op::kMean, kAttributes, Infer, Lower, kTflite, NpuClass::kPool, kOnnx, CommuteMean};
+extern const OpDef kReduceDef;
+const OpDef kMeanDef = {Op::kMean, kMeanAttributes, Infer, LowerMean, kMeanTflite, NpuClass::kPool, kOnnx, Commute};
+const OpDef kReduceDef = {Op::kReduce, kReduceAttributes, Infer, LowerReduce, kReduceTflite, NpuClass::kNone, {}, Commute};
 
 }  // namespace takt::ir

@@ -69,7 +69,7 @@ Entry HardSwishTflite(float in_scale, const Tensor& output) {
 }
 
 bool HasFloatTableInTflite(UnaryFunction f) {
-  return f == UnaryFunction::elu || f == UnaryFunction::gelu || f == UnaryFunction::exp || f == UnaryFunction::log;
+  return f == UnaryFunction::elu || f == UnaryFunction::gelu || f == UnaryFunction::gelu_tanh || f == UnaryFunction::exp || f == UnaryFunction::log;
 }
 
 /// Nothing after an error.
@@ -110,6 +110,8 @@ double EvaluateUnary(UnaryFunction function, double alpha, double x) {
       return x >= 0 ? x : alpha * x;
     case UnaryFunction::gelu:
       return 0.5 * x * (1.0 + std::erf(x * std::sqrt(0.5)));
+    case UnaryFunction::gelu_tanh:
+      return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
     case UnaryFunction::exp:
       return std::exp(x);
     case UnaryFunction::log:

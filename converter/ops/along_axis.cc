@@ -1,0 +1,101 @@
+// arg_reduce: axis, smallest. cumulative_sum: axis, exclusive, reverse.
+#include "converter/frontend/tflite_node.h"
+#include "converter/ir/op_def.h"
+#include "converter/ops/quantized_params.h"
+#include "converter/ops/window.h"
+
+namespace takt::ir {
+namespace {
+
+std::string CheckAxis(const Tensor& input, int64_t axis) {
+  return axis >= 0 && axis < static_cast<int64_t>(input.dims.size())
+             ? ""
+             : "axis " + std::to_string(axis) + " is outside of " + DimsText(input.dims);
+}
+
+std::string InferArg(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  const Tensor& input = graph.tensor(node.inputs[0]);
+  const std::string reason = CheckAxis(input, node.Int("axis"));
+  if (!reason.empty()) return reason;
+  std::vector<int32_t> dims = input.dims;
+  dims.erase(dims.begin() + node.Int("axis"));
+  outputs = {{graph.tensor(node.outputs[0]).type, dims}};
+  return "";
+}
+
+std::string InferSum(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  const Tensor& input = graph.tensor(node.inputs[0]);
+  outputs = {{input.type, input.dims}};
+  return CheckAxis(input, node.Int("axis"));
+}
+
+void LowerArg(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  const schema::ArgReduceParams params(static_cast<uint8_t>(node.Int("axis")), node.IntOr("smallest", 0) != 0);
+  step.Set(Op::kArgReduce, Numerics::kAny, params, node.inputs, node.outputs);
+}
+
+void LowerSum(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  if (IsInteger(step.tensor(node.inputs[0]).type)) return step.Error("takes float32, int32 or int64");
+  const schema::CumulativeSumParams params(static_cast<uint8_t>(node.Int("axis")), node.IntOr("exclusive", 0) != 0,
+                                           node.IntOr("reverse", 0) != 0);
+  step.Set(Op::kCumulativeSum, Numerics::kAny, params, node.inputs, node.outputs);
+}
+
+/// The axis that input 1 names, from the front.
+std::optional<int64_t> ReadAxis(frontend::TfliteNode& node) {
+  if (!node.CheckArity(2, 2, 1)) return std::nullopt;
+  const auto axes = node.ConstantInts(1);
+  if (!axes) return std::nullopt;
+  if (axes->size() != 1) {
+    node.Error("has " + std::to_string(axes->size()) + " axes; one is allowed", node.input(1));
+    return std::nullopt;
+  }
+  const auto rank = static_cast<int64_t>(node.tensor(node.input(0)).dims.size());
+  return (*axes)[0] + ((*axes)[0] < 0 ? rank : 0);
+}
+
+void ImportArg(frontend::TfliteNode& node, bool smallest) {
+  if (const auto axis = ReadAxis(node))
+    node.Add(Op::kArgReduce, {node.input(0)}, {{"axis", *axis}, {"smallest", int64_t{smallest}}});
+}
+void ImportArgMax(frontend::TfliteNode& node) {
+  ImportArg(node, false);
+}
+void ImportArgMin(frontend::TfliteNode& node) {
+  ImportArg(node, true);
+}
+
+void ImportCumsum(frontend::TfliteNode& node) {
+  const auto axis = ReadAxis(node);
+  if (!axis) return;
+  const auto* options = node.options<tflite::CumsumOptions>();
+  node.Add(Op::kCumulativeSum, {node.input(0)},
+           {{"axis", *axis},
+            {"exclusive", int64_t{options != nullptr && options->exclusive()}},
+            {"reverse", int64_t{options != nullptr && options->reverse()}}});
+}
+
+bool CommuteSum(std::span<const int64_t> permutation, Node& node) {
+  node.attributes["axis"] = permutation[static_cast<size_t>(node.Int("axis"))];
+  return true;
+}
+
+constexpr AttributeRule kArgAttributes[] = {{"axis", AttributeKind::kInt, true},
+                                            {"smallest", AttributeKind::kInt, false}};
+constexpr AttributeRule kSumAttributes[] = {{"axis", AttributeKind::kInt, true},
+                                            {"exclusive", AttributeKind::kInt, false},
+                                            {"reverse", AttributeKind::kInt, false}};
+constexpr TfliteImport kArgTflite[] = {{56, "ARG_MAX", ImportArgMax}, {79, "ARG_MIN", ImportArgMin}};
+constexpr TfliteImport kSumTflite[] = {{128, "CUMSUM", ImportCumsum}};
+
+}  // namespace
+
+extern const OpDef kArgReduceDef;
+extern const OpDef kCumulativeSumDef;
+const OpDef kArgReduceDef = {Op::kArgReduce, kArgAttributes, InferArg, LowerArg, kArgTflite};
+const OpDef kCumulativeSumDef = {
+    Op::kCumulativeSum, kSumAttributes, InferSum, LowerSum, kSumTflite, NpuClass::kNone, {}, CommuteSum};
+
+}  // namespace takt::ir

@@ -1,0 +1,179 @@
+// binary: function, activation. Operands broadcast.
+#include "converter/ops/binary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "converter/frontend/tflite_node.h"
+#include "converter/ops/quantized_params.h"
+#include "converter/ops/window.h"
+
+namespace takt::ir {
+
+std::string InferBroadcast(const Graph& graph, const Node& node, size_t first, DataType type,
+                           std::vector<TensorType>& outputs) {
+  std::vector<int32_t> dims;
+  for (size_t n = 0; n < node.inputs.size(); ++n) {
+    const Tensor& t = graph.tensor(node.inputs[n]);
+    if (n > first && t.type != graph.tensor(node.inputs[first]).type) return "operands differ in type";
+    if (t.dims.size() > dims.size()) dims.insert(dims.begin(), t.dims.size() - dims.size(), 1);
+    for (size_t i = 0; i < t.dims.size(); ++i) {
+      int32_t& dim = dims[dims.size() - 1 - i];
+      const int32_t own = t.dims[t.dims.size() - 1 - i];
+      if (own != dim && own != 1 && dim != 1)
+        return "shape " + DimsText(t.dims) + " does not broadcast with that of the operands before it";
+      if (dim == 1) dim = own;
+    }
+  }
+  outputs = {{type, dims}};
+  return "";
+}
+
+void LowerPlainBinary(backend::StepBuilder& step, schema::BinaryFunction function) {
+  const Node node = step.node();
+  const schema::Clamp clamp = StoredClamp(node.StringOr("activation", "none"), step.tensor(node.outputs[0]));
+  const schema::BinaryParams params(clamp, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, function, 0);
+  step.Set(Op::kBinary, Numerics::kAny, params, node.inputs, node.outputs);
+}
+
+namespace {
+
+std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  return InferBroadcast(graph, node, 0, graph.tensor(node.inputs[0]).type, outputs);
+}
+
+/// Scales of fp32_rne, multipliers of tflite (schema/plan.fbs).
+struct OutputStages {
+  float a_scale = 0, b_scale = 0;
+  FixedMultiplier a, b, output;
+  int left_shift = 0;
+};
+
+OutputStages SquaredDifference(backend::StepBuilder& step, float a, float b, float out) {
+  OutputStages stages;
+  if (step.numerics() == Numerics::kTflite) {
+    stages.left_shift = 7;
+    const double twice = 2.0 * static_cast<double>(std::max(a, b));
+    stages.a = QuantizeMultiplier(static_cast<double>(a) / twice);
+    stages.b = QuantizeMultiplier(static_cast<double>(b) / twice);
+    stages.output = QuantizeMultiplier(twice * twice / ((1 << 14) * static_cast<double>(out)));
+  } else {
+    const float root = std::sqrt(out);
+    stages.a_scale = CheckedScale(a / root, step);
+    stages.b_scale = CheckedScale(b / root, step);
+  }
+  return stages;
+}
+
+OutputStages Prelu(backend::StepBuilder& step, float x, float alpha, float out) {
+  OutputStages stages;
+  if (step.numerics() == Numerics::kTflite) {
+    const auto real = static_cast<double>(x);
+    stages.a = QuantizeMultiplier(real / static_cast<double>(out));
+    stages.b = QuantizeMultiplier(real * static_cast<double>(alpha) / static_cast<double>(out));
+  } else {
+    stages.a_scale = CheckedScale(x / out, step);
+    stages.b_scale = CheckedScale(x * alpha / out, step);
+  }
+  return stages;
+}
+
+void LowerQuantized(backend::StepBuilder& step, schema::BinaryFunction function) {
+  using enum schema::BinaryFunction;
+  const Node node = step.node();
+  const Tensor& a = step.tensor(node.inputs[0]);
+  const Tensor& b = step.tensor(node.inputs[1]);
+  const Tensor& output = step.tensor(node.outputs[0]);
+  const bool extreme = function == maximum || function == minimum;
+  if (extreme && (!SameQuantization(a, output) || !SameQuantization(b, output)))
+    return step.Error("maximum and minimum compare stored values; requantize the operands to the output's scale");
+  if (!extreme && function != squared_difference && function != prelu)
+    return step.Error(std::string("has no quantized rule for ") + schema::EnumNameBinaryFunction(function) +
+                      "; keep the operator in float32");
+  if (output.type != DataType::kInt8) return step.Error("takes float32, int32, int64 or int8");
+  OutputStages stages;
+  if (function == squared_difference) stages = SquaredDifference(step, ScaleOf(a), ScaleOf(b), ScaleOf(output));
+  if (function == prelu) stages = Prelu(step, ScaleOf(a), ScaleOf(b), ScaleOf(output));
+  const auto narrow = [](int32_t shift) { return static_cast<int8_t>(shift); };
+  const schema::BinaryParams params(
+      StoredClamp(node.StringOr("activation", "none"), output), stages.a_scale, stages.b_scale, stages.a.multiplier,
+      stages.b.multiplier, stages.output.multiplier, narrow(stages.a.shift), narrow(stages.b.shift),
+      narrow(stages.output.shift), narrow(stages.left_shift), static_cast<int16_t>(ZeroPointOf(a)),
+      static_cast<int16_t>(ZeroPointOf(b)), static_cast<int16_t>(ZeroPointOf(output)), function, 0);
+  step.Set(Op::kBinary, extreme ? Numerics::kAny : step.numerics(), params, node.inputs, node.outputs);
+}
+
+void Lower(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  const auto* function =
+      EnumValue(schema::EnumValuesBinaryFunction(), schema::EnumNameBinaryFunction, node.StringOr("function", ""));
+  if (function == nullptr) return step.Error("unknown binary function");
+  if (!IsInteger(step.tensor(node.inputs[0]).type)) return LowerPlainBinary(step, *function);
+  if (CheckQuantized(step)) LowerQuantized(step, *function);
+}
+
+void ImportFunction(frontend::TfliteNode& node, const char* function) {
+  if (node.CheckArity(2, 2, 1))
+    node.Add(Op::kBinary, {node.input(0), node.input(1)}, {{"function", std::string(function)}});
+}
+
+void ImportExtreme(frontend::TfliteNode& node, const char* function) {
+  if (!node.CheckArity(2, 2, 1)) return;
+  const TensorId a = node.ToOutputScale(node.input(0)), b = node.ToOutputScale(node.input(1));
+  node.Add(Op::kBinary, {a, b}, {{"function", std::string(function)}});
+}
+
+/// Quantized operands are computed in float32.
+void ImportInFloat(frontend::TfliteNode& node, const char* function, const std::string& activation = "none") {
+  if (!node.CheckArity(2, 2, 1)) return;
+  const std::map<std::string, Attribute> attributes = {{"function", std::string(function)}, {"activation", activation}};
+  if (!IsInteger(node.tensor(node.input(0)).type))
+    node.Add(Op::kBinary, {node.input(0), node.input(1)}, attributes);
+  else
+    node.AddFloat(Op::kBinary, {node.ToFloat(node.input(0)), node.ToFloat(node.input(1))}, attributes);
+}
+
+void ImportDiv(frontend::TfliteNode& node) {
+  const auto* options = node.options<tflite::DivOptions>();
+  ImportInFloat(node, "divide", options ? node.Activation(options->fused_activation_function()) : "none");
+}
+void ImportFloorDiv(frontend::TfliteNode& node) {
+  ImportInFloat(node, "floor_divide");
+}
+void ImportFloorMod(frontend::TfliteNode& node) {
+  ImportInFloat(node, "floor_modulo");
+}
+void ImportPow(frontend::TfliteNode& node) {
+  ImportInFloat(node, "power");
+}
+void ImportMaximum(frontend::TfliteNode& node) {
+  ImportExtreme(node, "maximum");
+}
+void ImportMinimum(frontend::TfliteNode& node) {
+  ImportExtreme(node, "minimum");
+}
+void ImportSquaredDifference(frontend::TfliteNode& node) {
+  ImportFunction(node, "squared_difference");
+}
+void ImportPrelu(frontend::TfliteNode& node) {
+  ImportFunction(node, "prelu");
+}
+
+constexpr AttributeRule kAttributes[] = {{"function", AttributeKind::kString, true},
+                                         {"activation", AttributeKind::kString, false}};
+constexpr TfliteImport kTflite[] = {{42, "DIV", ImportDiv},
+                                    {54, "PRELU", ImportPrelu},
+                                    {55, "MAXIMUM", ImportMaximum},
+                                    {57, "MINIMUM", ImportMinimum},
+                                    {78, "POW", ImportPow},
+                                    {90, "FLOOR_DIV", ImportFloorDiv},
+                                    {95, "FLOOR_MOD", ImportFloorMod},
+                                    {99, "SQUARED_DIFFERENCE", ImportSquaredDifference}};
+
+}  // namespace
+
+extern const OpDef kBinaryDef;
+const OpDef kBinaryDef = {Op::kBinary, kAttributes,            Infer, Lower,
+                          kTflite,     NpuClass::kElementwise, {},    CommuteElementwise};
+
+}  // namespace takt::ir

@@ -1,0 +1,64 @@
+// compare: function. Operands broadcast; the output is boolean.
+#include "converter/frontend/tflite_node.h"
+#include "converter/ops/binary.h"
+#include "converter/ops/quantized_params.h"
+
+namespace takt::ir {
+namespace {
+
+std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  return InferBroadcast(graph, node, 0, DataType::kBool, outputs);
+}
+
+void Lower(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  const auto* function =
+      EnumValue(schema::EnumValuesCompareFunction(), schema::EnumNameCompareFunction, node.StringOr("function", ""));
+  if (function == nullptr) return step.Error("unknown comparison");
+  if (!CheckQuantized(step)) return;
+  const Tensor& a = step.tensor(node.inputs[0]);
+  const Tensor& b = step.tensor(node.inputs[1]);
+  float scales[2] = {};
+  FixedMultiplier multipliers[2];
+  if (step.numerics() == Numerics::kTflite) {
+    multipliers[0] = QuantizeMultiplier(static_cast<double>(ScaleOf(a)));
+    multipliers[1] = QuantizeMultiplier(static_cast<double>(ScaleOf(b)));
+  } else {
+    scales[0] = ScaleOf(a);
+    scales[1] = ScaleOf(b);
+  }
+  const schema::CompareParams params(
+      scales[0], scales[1], multipliers[0].multiplier, multipliers[1].multiplier,
+      static_cast<int8_t>(multipliers[0].shift), static_cast<int8_t>(multipliers[1].shift),
+      static_cast<int16_t>(ZeroPointOf(a)), static_cast<int16_t>(ZeroPointOf(b)), *function, 0);
+  step.Set(Op::kCompare, StepNumerics(step, node.inputs[0]), params, node.inputs, node.outputs);
+}
+
+template <const char* kFunction>
+void Import(frontend::TfliteNode& node) {
+  if (node.CheckArity(2, 2, 1))
+    node.Add(Op::kCompare, {node.input(0), node.input(1)}, {{"function", std::string(kFunction)}});
+}
+
+constexpr char kEqual[] = "equal";
+constexpr char kNotEqual[] = "not_equal";
+constexpr char kGreater[] = "greater";
+constexpr char kGreaterEqual[] = "greater_equal";
+constexpr char kLess[] = "less";
+constexpr char kLessEqual[] = "less_equal";
+
+constexpr AttributeRule kAttributes[] = {{"function", AttributeKind::kString, true}};
+constexpr TfliteImport kTflite[] = {{58, "LESS", Import<kLess>},
+                                    {61, "GREATER", Import<kGreater>},
+                                    {62, "GREATER_EQUAL", Import<kGreaterEqual>},
+                                    {63, "LESS_EQUAL", Import<kLessEqual>},
+                                    {71, "EQUAL", Import<kEqual>},
+                                    {72, "NOT_EQUAL", Import<kNotEqual>}};
+
+}  // namespace
+
+extern const OpDef kCompareDef;
+const OpDef kCompareDef = {Op::kCompare, kAttributes,            Infer, Lower,
+                           kTflite,      NpuClass::kElementwise, {},    CommuteElementwise};
+
+}  // namespace takt::ir

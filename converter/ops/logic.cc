@@ -1,0 +1,111 @@
+// logic: function. select: none. Operands broadcast.
+#include "converter/frontend/tflite_node.h"
+#include "converter/ir/constants.h"
+#include "converter/ops/binary.h"
+#include "converter/ops/quantized_params.h"
+
+namespace takt::ir {
+namespace {
+
+std::string InferLogic(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  if (graph.tensor(node.inputs[0]).type != DataType::kBool) return "takes boolean operands";
+  const bool one = node.StringOr("function", "") == schema::EnumNameLogicFunction(schema::LogicFunction::negation);
+  if (node.inputs.size() != (one ? 1 : 2)) return "has another number of operands than its function takes";
+  return InferBroadcast(graph, node, 0, DataType::kBool, outputs);
+}
+
+void LowerLogic(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  const auto* function =
+      EnumValue(schema::EnumValuesLogicFunction(), schema::EnumNameLogicFunction, node.StringOr("function", ""));
+  if (function == nullptr) return step.Error("unknown logical function");
+  step.Set(Op::kLogic, Numerics::kAny, schema::LogicParams(*function), node.inputs, node.outputs);
+}
+
+std::string InferSelect(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  if (graph.tensor(node.inputs[0]).type != DataType::kBool) return "takes a boolean condition";
+  return InferBroadcast(graph, node, 1, graph.tensor(node.inputs[1]).type, outputs);
+}
+
+void LowerSelect(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  for (size_t i : {1, 2}) {
+    if (step.tensor(node.inputs[i]).quantization != step.tensor(node.outputs[0]).quantization)
+      return step.Error("moves stored values; requantize the operands to the output's scale", node.inputs[i]);
+  }
+  step.Set(Op::kSelect, Numerics::kAny, schema::SelectParams(), node.inputs, node.outputs);
+}
+
+void ImportAnd(frontend::TfliteNode& node) {
+  if (node.CheckArity(2, 2, 1))
+    node.Add(Op::kLogic, {node.input(0), node.input(1)}, {{"function", std::string("conjunction")}});
+}
+void ImportOr(frontend::TfliteNode& node) {
+  if (node.CheckArity(2, 2, 1))
+    node.Add(Op::kLogic, {node.input(0), node.input(1)}, {{"function", std::string("disjunction")}});
+}
+void ImportNot(frontend::TfliteNode& node) {
+  if (node.CheckArity(1, 1, 1)) node.Add(Op::kLogic, {node.input(0)}, {{"function", std::string("negation")}});
+}
+
+void ImportSelectV2(frontend::TfliteNode& node) {
+  if (!node.CheckArity(3, 3, 1)) return;
+  const TensorId a = node.ToOutputScale(node.input(1)), b = node.ToOutputScale(node.input(2));
+  node.Add(Op::kSelect, {node.input(0), a, b});
+}
+
+/// A condition of rank 1 chooses along the first dimension of its operands, not the last.
+void ImportSelect(frontend::TfliteNode& node) {
+  if (!node.CheckArity(3, 3, 1)) return;
+  const Tensor condition = node.tensor(node.input(0));
+  const size_t rank = node.tensor(node.input(1)).dims.size();
+  if (condition.dims.size() == 1 && rank > 1) {
+    const TensorId rows = node.NewTensor(condition, "/condition");
+    node.graph().tensor(rows).dims.resize(rank, 1);
+    node.AddTo(Op::kReshape, {node.input(0)}, {rows});
+    node.set_input(0, rows);
+  }
+  ImportSelectV2(node);
+}
+
+/// Indices of the elements that hold, one row for each: their number must be known.
+void ImportWhere(frontend::TfliteNode& node) {
+  if (!node.CheckArity(1, 1, 1)) return;
+  const Tensor& condition = node.tensor(node.input(0));
+  const auto values = condition.is_constant() ? IntegerValues(condition) : std::nullopt;
+  if (!values)
+    return node.Error("has an output whose size depends on data; only a constant condition is supported", node.input(0));
+  const auto rank = static_cast<int32_t>(condition.dims.size());
+  std::vector<int64_t> indices;
+  for (size_t i = 0; i < values->size(); ++i) {
+    if ((*values)[i] == 0) continue;
+    auto rest = static_cast<int64_t>(condition.element_count());
+    auto at = static_cast<int64_t>(i);
+    for (const int32_t dim : condition.dims) {
+      rest /= dim;
+      indices.push_back(at / rest);
+      at %= rest;
+    }
+  }
+  if (indices.empty()) return node.Error("finds no element; tensors must not be empty", node.input(0));
+  Tensor& output = node.graph().tensor(node.output(0));
+  output.dims = {static_cast<int32_t>(indices.size()) / rank, rank};
+  output.data = std::make_shared<const Bytes>(ToBytes(indices));
+}
+
+constexpr AttributeRule kLogicAttributes[] = {{"function", AttributeKind::kString, true}};
+constexpr TfliteImport kLogicTflite[] = {
+    {84, "LOGICAL_OR", ImportOr}, {86, "LOGICAL_AND", ImportAnd}, {87, "LOGICAL_NOT", ImportNot}};
+constexpr TfliteImport kSelectTflite[] = {
+    {64, "SELECT", ImportSelect}, {109, "WHERE", ImportWhere}, {123, "SELECT_V2", ImportSelectV2}};
+
+}  // namespace
+
+extern const OpDef kLogicDef;
+extern const OpDef kSelectDef;
+const OpDef kLogicDef = {Op::kLogic,   kLogicAttributes,       InferLogic, LowerLogic,
+                         kLogicTflite, NpuClass::kElementwise, {},         CommuteElementwise};
+const OpDef kSelectDef = {Op::kSelect,   {},                     InferSelect, LowerSelect,
+                          kSelectTflite, NpuClass::kElementwise, {},          CommuteElementwise};
+
+}  // namespace takt::ir

@@ -82,7 +82,8 @@ ir::TensorId TfliteNode::NewTensor(const ir::Tensor& model, const std::string& s
   return graph_.AddTensor(std::move(made));
 }
 
-ir::TensorId TfliteNode::Emit(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes) {
+ir::TensorId TfliteNode::Emit(Op op, std::vector<ir::TensorId> inputs,
+                              std::map<std::string, ir::Attribute> attributes) {
   const std::string suffix = std::string("/") + OpName(op) + std::to_string(graph_.nodes.size());
   const ir::TensorId output = NewTensor(ir::Tensor(), suffix);
   ir::Node& node = AddTo(op, std::move(inputs), {output}, std::move(attributes));

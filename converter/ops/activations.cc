@@ -173,27 +173,29 @@ constexpr AttributeRule kClampAttributes[] = {{"min", AttributeKind::kFloat, tru
                                               {"max", AttributeKind::kFloat, true}};
 constexpr AttributeRule kUnaryAttributes[] = {{"function", AttributeKind::kString, true},
                                               {"alpha", AttributeKind::kFloat, false}};
-constexpr TfliteImport kClampTflite[] = {
-    {19, "RELU", ImportRelu}, {21, "RELU6", ImportRelu6}, {20, "RELU_N1_TO_1", ImportReluN1To1}, {152, "RELU_0_TO_1", ImportRelu0To1}};
+constexpr TfliteImport kClampTflite[] = {{19, "RELU", ImportRelu},
+                                         {21, "RELU6", ImportRelu6},
+                                         {20, "RELU_N1_TO_1", ImportReluN1To1},
+                                         {152, "RELU_0_TO_1", ImportRelu0To1}};
 constexpr TfliteImport kUnaryTflite[] = {{14, "LOGISTIC", ImportLogistic},
                                          {28, "TANH", ImportTanh},
                                          {111, "ELU", ImportElu},
                                          {117, "HARD_SWISH", ImportHardSwish},
                                          {98, "LEAKY_RELU", ImportLeakyRelu},
- {8, "FLOOR", ImportFunction<kFloor>},
- {47, "EXP", ImportFunction<kExp>},
- {59, "NEG", ImportFunction<kNeg>},
- {66, "SIN", ImportFunction<kSin>},
- {73, "LOG", ImportFunction<kLog>},
- {75, "SQRT", ImportFunction<kSqrt>},
- {76, "RSQRT", ImportFunction<kRsqrt>},
- {92, "SQUARE", ImportFunction<kSquare>},
- {101, "ABS", ImportFunction<kAbs>},
- {104, "CEIL", ImportFunction<kCeil>},
- {108, "COS", ImportFunction<kCos>},
- {116, "ROUND", ImportFunction<kRound>},
- {150, "GELU", ImportGelu},
- {158, "SIGN", ImportFunction<kSign>}};
+                                         {8, "FLOOR", ImportFunction<kFloor>},
+                                         {47, "EXP", ImportFunction<kExp>},
+                                         {59, "NEG", ImportFunction<kNeg>},
+                                         {66, "SIN", ImportFunction<kSin>},
+                                         {73, "LOG", ImportFunction<kLog>},
+                                         {75, "SQRT", ImportFunction<kSqrt>},
+                                         {76, "RSQRT", ImportFunction<kRsqrt>},
+                                         {92, "SQUARE", ImportFunction<kSquare>},
+                                         {101, "ABS", ImportFunction<kAbs>},
+                                         {104, "CEIL", ImportFunction<kCeil>},
+                                         {108, "COS", ImportFunction<kCos>},
+                                         {116, "ROUND", ImportFunction<kRound>},
+                                         {150, "GELU", ImportGelu},
+                                         {158, "SIGN", ImportFunction<kSign>}};
 constexpr OnnxImport kClampOnnx[] = {
     {"Relu", 1, ImportOnnxRelu}, {"Clip", 6, ImportOnnxClip6}, {"Clip", 11, ImportOnnxClip11}};
 constexpr OnnxImport kUnaryOnnx[] = {{"LeakyRelu", 1, ImportOnnxLeakyRelu},

@@ -95,7 +95,7 @@ constexpr TfliteImport kSumTflite[] = {{128, "CUMSUM", ImportCumsum}};
 extern const OpDef kArgReduceDef;
 extern const OpDef kCumulativeSumDef;
 const OpDef kArgReduceDef = {Op::kArgReduce, kArgAttributes, InferArg, LowerArg, kArgTflite};
-const OpDef kCumulativeSumDef = {
-    Op::kCumulativeSum, kSumAttributes, InferSum, LowerSum, kSumTflite, NpuClass::kNone, {}, CommuteSum};
+const OpDef kCumulativeSumDef = {Op::kCumulativeSum, kSumAttributes,  InferSum, LowerSum,
+                                 kSumTflite,         NpuClass::kNone, {},       CommuteSum};
 
 }  // namespace takt::ir

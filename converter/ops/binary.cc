@@ -173,7 +173,7 @@ constexpr TfliteImport kTflite[] = {{42, "DIV", ImportDiv},
 }  // namespace
 
 extern const OpDef kBinaryDef;
-const OpDef kBinaryDef = {Op::kBinary, kAttributes,            Infer, Lower,
-                          kTflite,     NpuClass::kElementwise, {},    CommuteElementwise};
+const OpDef kBinaryDef = {Op::kBinary, kAttributes,       Infer, Lower, kTflite, NpuClass::kElementwise,
+                          {},          CommuteElementwise};
 
 }  // namespace takt::ir

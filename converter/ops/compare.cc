@@ -27,10 +27,10 @@ void Lower(const Node&, backend::StepBuilder& step) {
     scales[0] = ScaleOf(a);
     scales[1] = ScaleOf(b);
   }
-  const schema::CompareParams params(
-      scales[0], scales[1], multipliers[0].multiplier, multipliers[1].multiplier,
-      static_cast<int8_t>(multipliers[0].shift), static_cast<int8_t>(multipliers[1].shift),
-      static_cast<int16_t>(ZeroPointOf(a)), static_cast<int16_t>(ZeroPointOf(b)), *function, 0);
+  const schema::CompareParams params(scales[0], scales[1], multipliers[0].multiplier, multipliers[1].multiplier,
+                                     static_cast<int8_t>(multipliers[0].shift),
+                                     static_cast<int8_t>(multipliers[1].shift), static_cast<int16_t>(ZeroPointOf(a)),
+                                     static_cast<int16_t>(ZeroPointOf(b)), *function, 0);
   step.Set(Op::kCompare, StepNumerics(step, node.inputs[0]), params, node.inputs, node.outputs);
 }
 
@@ -58,7 +58,7 @@ constexpr TfliteImport kTflite[] = {{58, "LESS", Import<kLess>},
 }  // namespace
 
 extern const OpDef kCompareDef;
-const OpDef kCompareDef = {Op::kCompare, kAttributes,            Infer, Lower,
-                           kTflite,      NpuClass::kElementwise, {},    CommuteElementwise};
+const OpDef kCompareDef = {Op::kCompare, kAttributes,       Infer, Lower, kTflite, NpuClass::kElementwise,
+                           {},           CommuteElementwise};
 
 }  // namespace takt::ir

@@ -74,7 +74,8 @@ void ImportWhere(frontend::TfliteNode& node) {
   const Tensor& condition = node.tensor(node.input(0));
   const auto values = condition.is_constant() ? IntegerValues(condition) : std::nullopt;
   if (!values)
-    return node.Error("has an output whose size depends on data; only a constant condition is supported", node.input(0));
+    return node.Error("has an output whose size depends on data; only a constant condition is supported",
+                      node.input(0));
   const auto rank = static_cast<int32_t>(condition.dims.size());
   std::vector<int64_t> indices;
   for (size_t i = 0; i < values->size(); ++i) {
@@ -105,7 +106,7 @@ extern const OpDef kLogicDef;
 extern const OpDef kSelectDef;
 const OpDef kLogicDef = {Op::kLogic,   kLogicAttributes,       InferLogic, LowerLogic,
                          kLogicTflite, NpuClass::kElementwise, {},         CommuteElementwise};
-const OpDef kSelectDef = {Op::kSelect,   {},                     InferSelect, LowerSelect,
-                          kSelectTflite, NpuClass::kElementwise, {},          CommuteElementwise};
+const OpDef kSelectDef = {Op::kSelect,       {}, InferSelect, LowerSelect, kSelectTflite, NpuClass::kElementwise, {},
+                          CommuteElementwise};
 
 }  // namespace takt::ir

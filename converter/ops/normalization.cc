@@ -93,8 +93,8 @@ void ImportFakeQuant(frontend::TfliteNode& node) {
   const float zero_point = std::clamp(std::round(first - options->min() / scale), first, last);
   const float low = (first - zero_point) * scale, high = (last - zero_point) * scale;
   node.Note("becomes 7 steps: clamp, subtract, multiply, add, floor, multiply, add");
-  const TensorId clamped = node.Emit(
-      Op::kClamp, {node.input(0)}, {{"min", static_cast<double>(low)}, {"max", static_cast<double>(high)}});
+  const TensorId clamped =
+      node.Emit(Op::kClamp, {node.input(0)}, {{"min", static_cast<double>(low)}, {"max", static_cast<double>(high)}});
   const TensorId from_low = EmitBinary(node, "subtract", clamped, node.Scalar(low));
   const TensorId steps = EmitBinary(node, "multiply", from_low, node.Scalar(1.0f / scale));
   const TensorId index = EmitUnary(node, "floor", EmitBinary(node, "add", steps, node.Scalar(0.5f)));

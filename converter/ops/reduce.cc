@@ -136,8 +136,10 @@ void ImportIntegerMean(frontend::TfliteNode& node, Attributes attributes) {
     if (axis >= 0 && axis < static_cast<int64_t>(input.dims.size())) count *= input.dims[static_cast<size_t>(axis)];
   attributes["function"] = std::string("sum");
   const TensorId sum = node.Emit(Op::kReduce, {node.input(0)}, std::move(attributes));
-  Bytes divisor = input.type == DataType::kInt64 ? ToBytes<int64_t>({count}) : ToBytes<int32_t>({static_cast<int32_t>(count)});
-  const TensorId n = node.graph().AddConstant(node.tensor(node.output(0)).name + "/count", input.type, {}, std::move(divisor));
+  Bytes divisor =
+      input.type == DataType::kInt64 ? ToBytes<int64_t>({count}) : ToBytes<int32_t>({static_cast<int32_t>(count)});
+  const TensorId n =
+      node.graph().AddConstant(node.tensor(node.output(0)).name + "/count", input.type, {}, std::move(divisor));
   node.Add(Op::kBinary, {sum, n}, {{"function", std::string("divide")}});
 }
 
@@ -223,6 +225,7 @@ constexpr OnnxImport kOnnx[] = {{"ReduceMean", 1, ImportOnnxReduceMean},
 extern const OpDef kMeanDef;
 extern const OpDef kReduceDef;
 const OpDef kMeanDef = {Op::kMean, kMeanAttributes, Infer, LowerMean, kMeanTflite, NpuClass::kPool, kOnnx, Commute};
-const OpDef kReduceDef = {Op::kReduce, kReduceAttributes, Infer, LowerReduce, kReduceTflite, NpuClass::kNone, {}, Commute};
+const OpDef kReduceDef = {Op::kReduce,   kReduceAttributes, Infer, LowerReduce,
+                          kReduceTflite, NpuClass::kNone,   {},    Commute};
 
 }  // namespace takt::ir

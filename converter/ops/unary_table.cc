@@ -69,7 +69,8 @@ Entry HardSwishTflite(float in_scale, const Tensor& output) {
 }
 
 bool HasFloatTableInTflite(UnaryFunction f) {
-  return f == UnaryFunction::elu || f == UnaryFunction::gelu || f == UnaryFunction::gelu_tanh || f == UnaryFunction::exp || f == UnaryFunction::log;
+  return f == UnaryFunction::elu || f == UnaryFunction::gelu || f == UnaryFunction::gelu_tanh ||
+         f == UnaryFunction::exp || f == UnaryFunction::log;
 }
 
 /// Nothing after an error.

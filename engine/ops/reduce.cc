@@ -46,7 +46,8 @@ Status CheckReduce(const KernelCall& call, Numerics, uint64_t& work) {
     return BadOperand(0);
   TAKT_TRY(CheckOperands(call, {type, type}));
   const auto& p = call.params<schema::ReduceParams>();
-  const bool logical = p.function() == any || p.function() == all, extreme = p.function() == maximum || p.function() == minimum;
+  const bool logical = p.function() == any || p.function() == all,
+             extreme = p.function() == maximum || p.function() == minimum;
   if (p.function() > schema::ReduceFunction::MAX || logical != (type == DataType::kBool) ||
       (type == DataType::kInt8 && !extreme))
     return BadParams();

@@ -140,20 +140,24 @@ void RunTflite(const KernelCall& call) {
   const auto& p = call.params<BinaryParams>();
   const auto lo = static_cast<int32_t>(p.clamp().min()), hi = static_cast<int32_t>(p.clamp().max());
   const int32_t zero_point = p.output_zero_point();
-  const auto a_part = [&](int32_t v) { return MultiplyTflite(static_cast<uint32_t>(v), p.a_multiplier(), p.a_shift()); };
-  const auto b_part = [&](int32_t v) { return MultiplyTflite(static_cast<uint32_t>(v), p.b_multiplier(), p.b_shift()); };
+  const auto a_part = [&](int32_t v) {
+    return MultiplyTflite(static_cast<uint32_t>(v), p.a_multiplier(), p.a_shift());
+  };
+  const auto b_part = [&](int32_t v) {
+    return MultiplyTflite(static_cast<uint32_t>(v), p.b_multiplier(), p.b_shift());
+  };
   ForEachPair<int8_t>(call, [&](int8_t a, int8_t b) {
     const int32_t x = a - p.a_zero_point(), y = b - p.b_zero_point();
     if (p.function() == BinaryFunction::prelu) {
       const bool own = x >= 0;
-      return static_cast<int8_t>(
-          RequantizeTflite(static_cast<uint32_t>(own ? x : x * y), own ? p.a_multiplier() : p.b_multiplier(),
-                           own ? p.a_shift() : p.b_shift(), zero_point, lo, hi));
+      return static_cast<int8_t>(RequantizeTflite(static_cast<uint32_t>(own ? x : x * y),
+                                                  own ? p.a_multiplier() : p.b_multiplier(),
+                                                  own ? p.a_shift() : p.b_shift(), zero_point, lo, hi));
     }
     const auto difference = static_cast<uint32_t>(a_part(x * (1 << p.left_shift()))) -
                             static_cast<uint32_t>(b_part(y * (1 << p.left_shift())));
-    return static_cast<int8_t>(RequantizeTflite(difference * difference, p.output_multiplier(), p.output_shift(),
-                                                zero_point, lo, hi));
+    return static_cast<int8_t>(
+        RequantizeTflite(difference * difference, p.output_multiplier(), p.output_shift(), zero_point, lo, hi));
   });
 }
 

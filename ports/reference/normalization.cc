@@ -27,12 +27,11 @@ void Run(const KernelCall& call) {
 
 }  // namespace
 
-constexpr Kernel kLocalResponseNormalizationFloat32 = {
-    {Op::kLocalResponseNormalization,
-     Numerics::kAny,
-     Layout::kNeutral,
-     {DataType::kFloat32, DataType::kNone, DataType::kFloat32}},
-    &CheckLocalResponseNormalization<Numerics::kAny>,
-    &Run};
+constexpr Kernel kLocalResponseNormalizationFloat32 = {{Op::kLocalResponseNormalization,
+                                                        Numerics::kAny,
+                                                        Layout::kNeutral,
+                                                        {DataType::kFloat32, DataType::kNone, DataType::kFloat32}},
+                                                       &CheckLocalResponseNormalization<Numerics::kAny>,
+                                                       &Run};
 
 }  // namespace takt::reference

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 
 #include "schema/plan_generated.h"
 #include "tests/ops/op_test.h"
@@ -35,6 +36,10 @@ const std::map<std::string, Function> kFunctions = {
     {"hard_swish", [](double x, double) { return x * std::clamp(x + 3, 0.0, 6.0) / 6; }},
     {"leaky_relu", [](double x, double alpha) { return x >= 0 ? x : alpha * x; }},
     {"gelu", [](double x, double) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; }},
+    {"gelu_tanh",
+     [](double x, double) {
+       return x / (1 + std::exp(-std::sqrt(8 / std::numbers::pi) * (x + 0.044715 * std::pow(x, 3))));
+     }},
     {"exp", [](double x, double) { return std::exp(x); }},
     {"log", [](double x, double) { return std::log(x); }},
     {"sqrt", [](double x, double) { return std::sqrt(x); }},
@@ -86,7 +91,7 @@ TEST(Unary, EqualsOracle) {
       cases.push_back(UnaryCase("leaky_relu", All(scale, zero_point), scale * 1.3f, 3, 0.2));
     }
   cases.push_back(UnaryCase("leaky_relu", Int8({}, 0.1f, 0), 0.09f, 0, -0.5));
-  for (const char* name : {"gelu", "exp"}) cases.push_back(UnaryCase(name, All(0.031f, 7), 0.05f, -100));
+  for (const char* name : {"gelu", "gelu_tanh", "exp"}) cases.push_back(UnaryCase(name, All(0.031f, 7), 0.05f, -100));
   cases.push_back(UnaryCase("log", Int8({200}, 0.031f, -128).Range(-120, 127), 0.04f, 20));
   cases.push_back(UnaryCase("tanh", Int8({1, 2, 1, 3, 1, 5}, 0.03f, 0), 1.0f / 128, 0));
   RunCases(kUnary, cases);
@@ -103,6 +108,15 @@ TEST(Unary, EqualsOracleInTheDefaultNumericsOnly) {
   RunCases(traits, cases);
 }
 
+TEST(Unary, OfPlainIntegersEqualsOracle) {
+  for (const DataType type : {DataType::kInt32, DataType::kInt64})
+    for (const char* name : {"abs", "neg", "sign", "square"}) {
+      OpCase c = UnaryCase(name, Plain(type, {3, 67}), 1, 0);
+      c.outputs[0] = Plain(type, {});
+      RunCases(kUnary, {c});
+    }
+}
+
 TEST(Activations, RejectWhatBreaksTheirRule) {
   using P = schema::ClampParams;
   ExpectRejections(
@@ -117,6 +131,11 @@ TEST(Activations, RejectWhatBreaksTheirRule) {
   const OpCase real = {{Float({2, 3})}, {Float({})}, {{"function", std::string("tanh")}, {"alpha", 0.0}}};
   ExpectRejections(kUnary, real, Numerics::kFp32Rne,
                    {{"alpha is a number", Site::kOpParams, [](MutableCall& m) { m.params<U>().mutate_alpha(NAN); }}});
+  OpCase integer = UnaryCase("abs", Plain(DataType::kInt32, {2, 3}), 1, 0);
+  integer.outputs[0] = Plain(DataType::kInt32, {});
+  ExpectRejections(kUnary, integer, Numerics::kFp32Rne, {{"function", Site::kOpParams, [](MutableCall& m) {
+                                                            m.params<U>().mutate_function(schema::UnaryFunction::exp);
+                                                          }}});
 }
 
 }  // namespace

@@ -4,25 +4,11 @@
 #include <cmath>
 
 #include "schema/plan_generated.h"
+#include "tests/ops/broadcast.h"
 #include "tests/ops/op_test.h"
 
 namespace takt::test {
 namespace {
-
-/// y[i] = f(element of a, element of b), broadcast.
-template <typename F>
-Values Pairs(const Inputs& in, F f) {
-  Dims dims = in[0].dims.size() >= in[1].dims.size() ? in[0].dims : in[1].dims;
-  for (const Filled& t : in)
-    for (size_t d = 0; d < t.dims.size(); ++d) {
-      int32_t& dim = dims[dims.size() - 1 - d];
-      dim = std::max(dim, t.dims[t.dims.size() - 1 - d]);
-    }
-  Values y(dims);
-  for (size_t i = 0; i < y.v.size(); ++i)
-    y[i] = f(BroadcastIndex(dims, in[0].dims, i), BroadcastIndex(dims, in[1].dims, i));
-  return y;
-}
 
 double Sign(const OpCase& c) {
   return std::get<std::string>(c.attributes.at("function")) == "subtract" ? -1 : 1;
@@ -129,6 +115,19 @@ TEST(Mul, EqualsOracle) {
   RunCases(kMul, Wide(Shapes("", {0.7f, 0.9f, 0.4f})));
   RunCases(kMul,
            {Case({300}, {300}, "", "none", {0.9f, 0.9f, 0.01f}), Case({300}, {300}, "", "none", {0.01f, 0.02f, 0.9f})});
+}
+
+/// On int32 and int64, which are steps of another op.
+TEST(AddAndMul, OfPlainIntegersEqualOracle) {
+  for (const DataType type : {DataType::kInt32, DataType::kInt64}) {
+    const auto plain = [&](Dims a, Dims b, OpCase c) {
+      c.inputs = {Plain(type, std::move(a)), Plain(type, std::move(b))};
+      c.outputs = {Plain(type, {})};
+      return c;
+    };
+    for (const char* function : {"add", "subtract"}) RunCases(kAdd, {plain({4, 1, 3}, {5, 1}, Case({}, {}, function))});
+    RunCases(kMul, {plain({7}, {2, 7}, Case({}, {}, ""))});
+  }
 }
 
 TEST(Add, RejectsWhatBreaksItsRule) {

@@ -119,6 +119,16 @@ static uint32_t ParamsAlignment(Op op) {
       return alignof(schema::CopyParams);
     case Op::kTranspose:
       return alignof(schema::TransposeParams);
+    case Op::kLogic:
+      return alignof(schema::LogicParams);
+    case Op::kSelect:
+      return alignof(schema::SelectParams);
+    case Op::kCast:
+      return alignof(schema::CastParams);
+    case Op::kArgReduce:
+      return alignof(schema::ArgReduceParams);
+    case Op::kCumulativeSum:
+      return alignof(schema::CumulativeSumParams);
     case Op::kSubmit:
       return alignof(schema::SubmitParams);
     case Op::kWait:

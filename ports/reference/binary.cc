@@ -114,8 +114,11 @@ void Run(const KernelCall& call) {
 }
 
 void RunExtreme(const KernelCall& call) {
-  const bool largest = call.params<BinaryParams>().function() == BinaryFunction::maximum;
-  ForEachPair<int8_t>(call, [largest](int8_t a, int8_t b) { return (a > b) == largest ? a : b; });
+  const auto& p = call.params<BinaryParams>();
+  const bool largest = p.function() == BinaryFunction::maximum;
+  const auto lo = static_cast<int32_t>(p.clamp().min()), hi = static_cast<int32_t>(p.clamp().max());
+  ForEachPair<int8_t>(
+      call, [=](int8_t a, int8_t b) { return static_cast<int8_t>(ClampInt((a > b) == largest ? a : b, lo, hi)); });
 }
 
 void RunFp32Rne(const KernelCall& call) {

@@ -118,6 +118,7 @@ TEST(Mul, EqualsOracle) {
 }
 
 /// On int32 and int64, which are steps of another op.
+const OpTraits kPlainAdd = {.op = Op::kAdd, .oracle = Add};
 TEST(AddAndMul, OfPlainIntegersEqualOracle) {
   for (const DataType type : {DataType::kInt32, DataType::kInt64}) {
     const auto plain = [&](Dims a, Dims b, OpCase c) {
@@ -125,7 +126,8 @@ TEST(AddAndMul, OfPlainIntegersEqualOracle) {
       c.outputs = {Plain(type, {})};
       return c;
     };
-    for (const char* function : {"add", "subtract"}) RunCases(kAdd, {plain({4, 1, 3}, {5, 1}, Case({}, {}, function))});
+    for (const char* function : {"add", "subtract"})
+      RunCases(kPlainAdd, {plain({4, 1, 3}, {5, 1}, Case({}, {}, function))});
     RunCases(kMul, {plain({7}, {2, 7}, Case({}, {}, ""))});
   }
 }

@@ -266,8 +266,8 @@ TEST(TfliteImporter, NamesUnsupportedConstructs) {
   model.tensors[1].variable = true;
   ExpectError(model, "m:0(RELU):mid: error: is a variable; models that keep state are not supported yet");
   model = Chain();
-  model.operators[0].code = BuiltinOperator::WHERE;
-  ExpectError(model, "m:0(WHERE): error: is not supported; the note");
+  model.operators[0].code = BuiltinOperator::LSH_PROJECTION;
+  ExpectError(model, "m:0(LSH_PROJECTION): error: is not supported; the note");
   model = Chain();
   model.tensors[1].type = TensorType::STRING;
   ExpectError(model, "m:0(RELU):mid: error: has type STRING; supported are");

@@ -38,7 +38,8 @@ Results Select(const OpCase&, const Inputs& in) {
   }
   return {y};
 }
-const OpTraits kSelect = {.op = Op::kSelect, .oracle = Select};
+/// Float operands have cases of their own; the condition is never real.
+const OpTraits kSelect = {.op = Op::kSelect, .oracle = Select, .also_float = false};
 
 TEST(Logic, EqualsOracle) {
   for (const char* function : {"conjunction", "disjunction", "exclusive_disjunction"})

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing (Debian, as root), then builds and tests. run.sh [PART...]: suite consumer sanitizers cortex-m
+# Installs what is missing (Debian, as root), then builds and tests. run.sh [PART...]: suite consumer cortex-m (these by default) sanitizers
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export TAKT_SHARED_DIR="${TAKT_SHARED_DIR:-$PWD/../shared}"
@@ -16,7 +16,7 @@ preset() {
 }
 
 parts=("$@")
-[ "$#" -gt 0 ] || parts=(suite consumer cortex-m sanitizers)
+[ "$#" -gt 0 ] || parts=(suite consumer cortex-m)
 tests/install_packages.sh
 for part in "${parts[@]}"; do
   echo "== $part"

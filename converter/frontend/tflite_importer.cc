@@ -321,7 +321,7 @@ void Importer::Import(int index) {
   if (ForwardConstant(op)) return;
   const size_t first = graph_.nodes.size();
   const size_t errors = diagnostics_.error_count();
-  TfliteNode node(*op.source, op.name.c_str(), op.version, index, graph_, diagnostics_);
+  TfliteNode node(*op.source, op.name.c_str(), op.version, index, graph_, diagnostics_, !options_.shapes.empty());
   if (IsHybrid(op)) node.set_input(1, FloatWeights(op, index));
   op.import->import(node);
   if (diagnostics_.error_count() != errors) return;

@@ -8,8 +8,14 @@
 namespace takt::frontend {
 
 TfliteNode::TfliteNode(const tflite::Operator& op, const char* name, int version, int index, ir::Graph& graph,
-                       Diagnostics& diagnostics)
-    : op_(op), name_(name), version_(version), index_(index), graph_(graph), diagnostics_(diagnostics) {
+                       Diagnostics& diagnostics, bool reshaped)
+    : op_(op),
+      name_(name),
+      version_(version),
+      index_(index),
+      reshaped_(reshaped),
+      graph_(graph),
+      diagnostics_(diagnostics) {
   if (op.inputs() != nullptr) inputs_.assign(op.inputs()->begin(), op.inputs()->end());
   if (op.outputs() != nullptr) outputs_.assign(op.outputs()->begin(), op.outputs()->end());
 }
@@ -54,6 +60,38 @@ std::optional<std::vector<int64_t>> TfliteNode::ConstantInts(int i) {
     return std::nullopt;
   }
   return values;
+}
+
+std::optional<size_t> TfliteNode::Axis(int64_t axis, size_t rank) {
+  const auto size = static_cast<int64_t>(rank);
+  if (axis >= -size && axis < size) return static_cast<size_t>(axis < 0 ? axis + size : axis);
+  Error("has axis " + std::to_string(axis) + " of " + std::to_string(rank) +
+        " dimensions; an axis names one of them, from 0, or from -1 backwards");
+  return std::nullopt;
+}
+
+bool TfliteNode::SetDims(int i, const std::vector<int32_t>& dims) {
+  std::vector<int32_t>& recorded = graph_.tensor(output(i)).dims;
+  if (reshaped_) recorded = dims;
+  if (recorded == dims) return true;
+  const auto text = [](const std::vector<int32_t>& values) {
+    std::string list;
+    for (const int32_t value : values) list += (list.empty() ? "" : ", ") + std::to_string(value);
+    return "[" + list + "]";
+  };
+  Error("gives an output of shape " + text(dims) + ", but the file records " + text(recorded) + "; export it anew",
+        output(i));
+  return false;
+}
+
+void TfliteNode::SetConstant(int i, ir::Bytes bytes) {
+  if (!graph_.IsOutput(output(i))) {
+    graph_.tensor(output(i)).data = std::make_shared<const ir::Bytes>(std::move(bytes));
+    return;
+  }
+  const ir::TensorId constant = NewTensor(tensor(output(i)), "/constant");
+  graph_.tensor(constant).data = std::make_shared<const ir::Bytes>(std::move(bytes));
+  AddTo(Op::kCopy, {constant}, {output(i)});
 }
 
 ir::Node& TfliteNode::Add(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes) {

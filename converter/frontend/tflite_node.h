@@ -19,8 +19,9 @@ namespace takt::frontend {
 /// add nodes and report errors; after an error the importer goes on with the next operator.
 class TfliteNode {
  public:
+  /// `reshaped`: graph inputs have other shapes than the file's, so outputs may as well.
   TfliteNode(const tflite::Operator& op, const char* name, int version, int index, ir::Graph& graph,
-             Diagnostics& diagnostics);
+             Diagnostics& diagnostics, bool reshaped = false);
 
   int input_count() const { return static_cast<int>(inputs_.size()); }
   int output_count() const { return static_cast<int>(outputs_.size()); }
@@ -50,6 +51,13 @@ class TfliteNode {
   bool CheckArity(int min_inputs, int max_inputs, int outputs);
   /// Values of a constant int32 or int64 input; reports an error and gives nothing if it is not constant.
   std::optional<std::vector<int64_t>> ConstantInts(int input);
+
+  /// Axis within [0, rank), negative ones from the end; reports others.
+  std::optional<size_t> Axis(int64_t axis, size_t rank);
+  /// The dims of output i as the operator's rule gives them; reports a file that records others.
+  bool SetDims(int i, const std::vector<int32_t>& dims);
+  /// Output i is a constant.
+  void SetConstant(int i, ir::Bytes bytes);
 
   /// Adds a node with this operator's outputs.
   ir::Node& Add(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes = {});
@@ -82,6 +90,7 @@ class TfliteNode {
   const char* name_;
   int version_;
   int index_;
+  bool reshaped_;
   ir::Graph& graph_;
   Diagnostics& diagnostics_;
   std::vector<ir::TensorId> inputs_;

@@ -129,6 +129,11 @@ static uint32_t ParamsAlignment(Op op) {
       return alignof(schema::ArgReduceParams);
     case Op::kCumulativeSum:
       return alignof(schema::CumulativeSumParams);
+    case Op::kResizeBilinear:
+    case Op::kResizeNearest:
+      return alignof(schema::ResizeParams);
+    case Op::kGather:
+      return alignof(schema::GatherParams);
     case Op::kSubmit:
       return alignof(schema::SubmitParams);
     case Op::kWait:

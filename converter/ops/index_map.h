@@ -1,0 +1,28 @@
+// TFLite operators that read each axis of their operand at cells known at conversion: gathers of constant indices.
+#ifndef TAKT_CONVERTER_OPS_INDEX_MAP_H_
+#define TAKT_CONVERTER_OPS_INDEX_MAP_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "converter/frontend/tflite_node.h"
+
+namespace takt::ir {
+
+/// Cell i of the output's axis is cell cells[i] of the input's.
+struct AxisMap {
+  size_t axis;
+  std::vector<int32_t> cells;
+};
+
+/// The operator's output is `x` with each map applied, in order; a note names the steps and the bytes between them.
+void AddGathers(frontend::TfliteNode& node, TensorId x, const std::vector<AxisMap>& maps);
+
+void ImportTile(frontend::TfliteNode& node);
+void ImportMirrorPad(frontend::TfliteNode& node);
+void ImportReverse(frontend::TfliteNode& node);
+void ImportBroadcastTo(frontend::TfliteNode& node);
+
+}  // namespace takt::ir
+
+#endif  // TAKT_CONVERTER_OPS_INDEX_MAP_H_

@@ -9,6 +9,8 @@
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
+#include "converter/ops/rearrange.h"
+#include "converter/ops/shape_constants.h"
 #include "converter/ops/window.h"
 
 namespace takt::ir {
@@ -194,7 +196,14 @@ constexpr AttributeRule kPadAttributes[] = {{"before", AttributeKind::kInts, tru
                                             {"value", AttributeKind::kFloat, false}};
 constexpr AttributeRule kTransposeAttributes[] = {{"permutation", AttributeKind::kInts, true}};
 constexpr TfliteImport kPadTflite[] = {{34, "PAD", ImportPad}, {60, "PADV2", ImportPad}};
-constexpr TfliteImport kTransposeTflite[] = {{39, "TRANSPOSE", ImportTranspose}};
+constexpr TfliteImport kTransposeTflite[] = {{39, "TRANSPOSE", ImportTranspose},
+                                             {5, "DEPTH_TO_SPACE", ImportDepthToSpace},
+                                             {26, "SPACE_TO_DEPTH", ImportSpaceToDepth},
+                                             {37, "BATCH_TO_SPACE_ND", ImportBatchToSpace},
+                                             {38, "SPACE_TO_BATCH_ND", ImportSpaceToBatch}};
+constexpr TfliteImport kCopyTflite[] = {{77, "SHAPE", ImportShape}, {93, "ZEROS_LIKE", ImportZerosLike},
+                                        {94, "FILL", ImportFill},   {96, "RANGE", ImportRange},
+                                        {110, "RANK", ImportRank},  {145, "BROADCAST_ARGS", ImportBroadcastArgs}};
 constexpr OnnxImport kCopyOnnx[] = {
     {"Identity", 1, ImportOnnxIdentity}, {"Dropout", 1, ImportOnnxDropout}, {"Cast", 6, ImportOnnxCast}};
 constexpr OnnxImport kPadOnnx[] = {{"Pad", 1, ImportOnnxPad}};
@@ -205,7 +214,8 @@ constexpr OnnxImport kTransposeOnnx[] = {{"Transpose", 1, ImportOnnxTranspose}};
 extern const OpDef kCopyDef;
 extern const OpDef kPadDef;
 extern const OpDef kTransposeDef;
-const OpDef kCopyDef = {Op::kCopy, {}, InferCopy, LowerCopy, {}, NpuClass::kMove, kCopyOnnx, CommuteElementwise};
+const OpDef kCopyDef = {Op::kCopy,       {},        InferCopy,         LowerCopy, kCopyTflite,
+                        NpuClass::kMove, kCopyOnnx, CommuteElementwise};
 const OpDef kPadDef = {Op::kPad, kPadAttributes, InferPad, LowerPad, kPadTflite, NpuClass::kMove, kPadOnnx, CommutePad};
 const OpDef kTransposeDef = {Op::kTranspose,   kTransposeAttributes, InferTranspose, LowerTranspose,
                              kTransposeTflite, NpuClass::kMove,      kTransposeOnnx};

@@ -5,6 +5,7 @@
 
 #include "converter/ir/constants.h"
 #include "converter/ops/window.h"
+#include "engine/core/kernel.h"
 
 namespace takt::ir {
 namespace {
@@ -14,42 +15,51 @@ std::vector<int32_t> DimsAfter(std::vector<int32_t> dims, const std::vector<Axis
   return dims;
 }
 
-/// `times` times the cells 0 .. size - 1; nothing if the axis would be empty or too long.
+/// `times` times the cells 0 .. size - 1.
 std::optional<AxisMap> Repeated(frontend::TfliteNode& node, size_t axis, int64_t size, int64_t times) {
-  constexpr int64_t kMaxCells = 1 << 24;
-  if (times < 1 || size * times > kMaxCells) {
-    node.Error("repeats dimension " + std::to_string(axis) + " " + std::to_string(times) +
-               " times; allowed is 1 and more, up to 2^24 cells");
-    return std::nullopt;
-  }
+  if (!MapFits(node, axis, size * times)) return std::nullopt;
   AxisMap map{axis, {}};
   for (int64_t i = 0; i < size * times; ++i) map.cells.push_back(static_cast<int32_t>(i % size));
   return map;
 }
 
+/// The operator's output is `x` with each map applied.
+void MapToOutput(frontend::TfliteNode& node, TensorId x, const std::vector<AxisMap>& maps) {
+  if (!node.SetDims(0, DimsAfter(node.tensor(x).dims, maps))) return;
+  if (maps.empty())
+    node.Add(Op::kCopy, {x});
+  else
+    ApplyMaps(node, x, maps, node.output(0));
+}
+
 }  // namespace
 
-void AddGathers(frontend::TfliteNode& node, TensorId x, const std::vector<AxisMap>& maps) {
-  if (!node.SetDims(0, DimsAfter(node.tensor(x).dims, maps))) return;
-  if (maps.empty()) {
-    node.Add(Op::kCopy, {x});
-    return;
-  }
+bool MapFits(frontend::TfliteNode& node, size_t axis, int64_t cells) {
+  if (cells >= 1 && cells <= 1 << 24) return true;
+  node.Error("makes " + std::to_string(cells) + " cells of dimension " + std::to_string(axis) +
+             "; allowed are 1 to 2^24");
+  return false;
+}
+
+TensorId ApplyMaps(frontend::TfliteNode& node, TensorId x, const std::vector<AxisMap>& maps, TensorId to) {
   int64_t between = 0;
   for (size_t i = 0; i < maps.size(); ++i) {
     Tensor part = node.tensor(x);
-    part.dims[maps[i].axis] = static_cast<int32_t>(maps[i].cells.size());
+    const std::string axis = std::to_string(maps[i].axis);
+    int32_t& cells = part.dims[maps[i].axis];
+    cells = static_cast<int32_t>(maps[i].cells.size());
     const bool last = i + 1 == maps.size();
-    const TensorId to = last ? node.output(0) : node.NewTensor(part, "/axis" + std::to_string(maps[i].axis));
     if (!last) between += part.byte_size();
-    const TensorId cells =
-        node.graph().AddConstant(node.tensor(node.output(0)).name + "/cells" + std::to_string(maps[i].axis),
-                                 DataType::kInt32, {part.dims[maps[i].axis]}, ToBytes(maps[i].cells));
-    node.AddTo(Op::kGather, {x, cells}, {to}, {{"axis", static_cast<int64_t>(maps[i].axis)}});
-    x = to;
+    const TensorId y = last && to != kNoTensor ? to : node.NewTensor(part, "/axis" + axis);
+    const TensorId indices = node.graph().AddConstant(node.tensor(node.output(0)).name + "/cells" + axis,
+                                                      DataType::kInt32, {cells}, ToBytes(maps[i].cells));
+    node.AddTo(Op::kGather, {x, indices}, {y}, {{"axis", static_cast<int64_t>(maps[i].axis)}});
+    x = y;
   }
-  node.Note("becomes " + std::to_string(maps.size()) + " gathers of constant indices, with " + std::to_string(between) +
-            " bytes between them");
+  if (!maps.empty())
+    node.Note("becomes " + std::to_string(maps.size()) + " gathers of constant indices, with " +
+              std::to_string(between) + " bytes between them");
+  return x;
 }
 
 void ImportTile(frontend::TfliteNode& node) {
@@ -65,7 +75,7 @@ void ImportTile(frontend::TfliteNode& node) {
     if (!map) return;
     maps.push_back(std::move(*map));
   }
-  AddGathers(node, node.input(0), maps);
+  MapToOutput(node, node.input(0), maps);
 }
 
 void ImportBroadcastTo(frontend::TfliteNode& node) {
@@ -92,7 +102,7 @@ void ImportBroadcastTo(frontend::TfliteNode& node) {
     if (!map) return;
     maps.push_back(std::move(*map));
   }
-  AddGathers(node, from, maps);
+  MapToOutput(node, from, maps);
 }
 
 void ImportReverse(frontend::TfliteNode& node) {
@@ -103,12 +113,12 @@ void ImportReverse(frontend::TfliteNode& node) {
   std::vector<AxisMap> maps;
   for (const int64_t given : *axes) {
     const auto axis = node.Axis(given, dims.size());
-    if (!axis) return;
+    if (!axis || !MapFits(node, *axis, dims[*axis])) return;
     AxisMap map{*axis, {}};
     for (int32_t i = dims[*axis]; i-- > 0;) map.cells.push_back(i);
     maps.push_back(std::move(map));
   }
-  AddGathers(node, node.input(0), maps);
+  MapToOutput(node, node.input(0), maps);
 }
 
 /// REFLECT mirrors about the centre of the border cell, SYMMETRIC about its edge.
@@ -128,12 +138,13 @@ void ImportMirrorPad(frontend::TfliteNode& node) {
                         std::to_string(after) + " cells; a mirror of " + std::to_string(size) + " cells has " +
                         std::to_string(most));
     if (before == 0 && after == 0) continue;
+    if (!MapFits(node, d, before + size + after)) return;
     AxisMap map{d, {}};
     for (int64_t i = -before; i < size + after; ++i)
       map.cells.push_back(static_cast<int32_t>(i < 0 ? -i - edge : i < size ? i : 2 * (size - 1) - i + edge));
     maps.push_back(std::move(map));
   }
-  AddGathers(node, node.input(0), maps);
+  MapToOutput(node, node.input(0), maps);
 }
 
 }  // namespace takt::ir

@@ -15,8 +15,11 @@ struct AxisMap {
   std::vector<int32_t> cells;
 };
 
-/// The operator's output is `x` with each map applied, in order; a note names the steps and the bytes between them.
-void AddGathers(frontend::TfliteNode& node, TensorId x, const std::vector<AxisMap>& maps);
+/// `x` with each map applied, in order, as tensor `to` (kNoTensor: a new one); a note names the steps and the bytes
+/// between them. Without maps `x` itself.
+TensorId ApplyMaps(frontend::TfliteNode& node, TensorId x, const std::vector<AxisMap>& maps, TensorId to = kNoTensor);
+/// Whether an axis of `cells` cells can be mapped, at most 2^24; reports others.
+bool MapFits(frontend::TfliteNode& node, size_t axis, int64_t cells);
 
 void ImportTile(frontend::TfliteNode& node);
 void ImportMirrorPad(frontend::TfliteNode& node);

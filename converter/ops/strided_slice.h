@@ -6,8 +6,7 @@
 
 namespace takt::ir {
 
-/// Begin, end and shrink-axis masks, negative indices and strides above 1 are resolved; negative strides, ellipsis and
-/// new-axis masks are errors.
+/// All masks and negative indices are resolved; an axis walked backwards is a gather; ends given as offsets are errors.
 void ImportStridedSlice(frontend::TfliteNode& node);
 
 }  // namespace takt::ir

@@ -7,6 +7,7 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ops/parts.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/strided_slice.h"
 #include "converter/ops/window.h"
@@ -251,8 +252,12 @@ constexpr AttributeRule kSliceAttributes[] = {{"begin", AttributeKind::kInts, tr
                                               {"strides", AttributeKind::kInts, true}};
 constexpr TfliteImport kReshapeTflite[] = {
     {22, "RESHAPE", ImportReshape}, {43, "SQUEEZE", ImportReshape}, {70, "EXPAND_DIMS", ImportReshape}};
-constexpr TfliteImport kConcatenationTflite[] = {{2, "CONCATENATION", ImportConcatenation}};
-constexpr TfliteImport kSliceTflite[] = {{65, "SLICE", ImportSlice}, {45, "STRIDED_SLICE", ImportStridedSlice}};
+constexpr TfliteImport kConcatenationTflite[] = {{2, "CONCATENATION", ImportConcatenation}, {83, "PACK", ImportPack}};
+constexpr TfliteImport kSliceTflite[] = {{65, "SLICE", ImportSlice},
+                                         {45, "STRIDED_SLICE", ImportStridedSlice},
+                                         {49, "SPLIT", ImportSplit},
+                                         {102, "SPLIT_V", ImportSplitV},
+                                         {88, "UNPACK", ImportUnpack}};
 constexpr OnnxImport kReshapeOnnx[] = {{"Reshape", 1, ImportOnnxReshape},
                                        {"Flatten", 1, ImportOnnxFlatten},
                                        {"Squeeze", 1, ImportOnnxSqueeze},

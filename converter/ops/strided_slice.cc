@@ -64,7 +64,7 @@ std::optional<Spec> ReadSpec(frontend::TfliteNode& node) {
 /// What the operator reads of each axis, and the dims of its output.
 class Walk {
  public:
-  Walk(const Spec& spec, const std::vector<int32_t>& dims) : spec_(spec), from_(dims) {}
+  Walk(const Spec& spec, const std::vector<int32_t>& from) : spec_(spec), from_(from) {}
 
   /// False after an error.
   bool Run(frontend::TfliteNode& node) {

@@ -68,13 +68,14 @@ TfliteModel ModelOf(const DataCase& c, tflite::TensorType type) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(input.constant.data());
     t.data.assign(bytes, bytes + input.constant.size() * sizeof(int32_t));
   }
+  if (model.inputs.empty()) model.inputs.push_back(add({1}));  // A graph has one; nothing reads it.
   for (const Output& output : c.outputs) op.outputs.push_back(add(output.shape));
   model.outputs = op.outputs;
   model.operators = {op};
   return model;
 }
 
-void Run(const DataCase& c, tflite::TensorType file_type, DataType type) {
+void RunData(const DataCase& c, tflite::TensorType file_type, DataType type) {
   SCOPED_TRACE(std::string(c.name) + ", type " + std::to_string(static_cast<int>(type)));
   Diagnostics diagnostics;
   auto graph = frontend::ImportTflite(WriteTflite(ModelOf(c, file_type)), "m", diagnostics);
@@ -91,6 +92,7 @@ void Run(const DataCase& c, tflite::TensorType file_type, DataType type) {
     std::iota(values.begin(), values.end(), 1.0);
     inputs.push_back(Pack(type, values));
   }
+  if (inputs.empty()) inputs.push_back(Pack(type, {1}));
   const auto outputs = RunOnPorts(made.plan, inputs);
   ASSERT_EQ(outputs.size(), c.outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i)
@@ -206,9 +208,9 @@ const std::vector<DataCase> kCases = {
 
 TEST(TfliteData, FilesOfOneOperatorGiveTheirValues) {
   for (const DataCase& c : kCases) {
-    Run(c, tflite::TensorType::FLOAT32, DataType::kFloat32);
-    Run(c, tflite::TensorType::INT8, DataType::kInt8);
-    Run(c, tflite::TensorType::INT32, DataType::kInt32);
+    RunData(c, tflite::TensorType::FLOAT32, DataType::kFloat32);
+    RunData(c, tflite::TensorType::INT8, DataType::kInt8);
+    RunData(c, tflite::TensorType::INT32, DataType::kInt32);
   }
 }
 
@@ -220,7 +222,7 @@ TEST(TfliteData, ShapesBecomeConstants) {
       {"range", Code::RANGE, {Scalar(3), Scalar(-4), Scalar(-3)}, {{{3}, {3, 0, -3}}}},
       {"broadcast_args", Code::BROADCAST_ARGS, {Ints({3, 1}), Ints({2, 1, 4})}, {{{3}, {2, 3, 4}}}},
   };
-  for (DataCase c : cases) Run(c, tflite::TensorType::INT32, DataType::kInt32);
+  for (DataCase c : cases) RunData(c, tflite::TensorType::INT32, DataType::kInt32);
 }
 
 TEST(TfliteData, NamesWhatIsWrong) {

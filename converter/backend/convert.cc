@@ -70,6 +70,12 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   }
   if (options.on_stage) options.on_stage("import", result.graph);
   passes::PassContext context{options.numerics, result.diagnostics};
+  if (options.calibration) {
+    context.quantize = [&](ir::Graph& graph) {
+      const auto samples = options.calibration->open(graph, result.diagnostics);
+      if (samples) result.accuracy = quant::Quantize(graph, *samples, options.calibration->options, result.diagnostics);
+    };
+  }
   passes::RunPasses(result.graph, context, options.keep_tensors, options.on_stage);
   if (!result.diagnostics.ok()) return;
 

@@ -14,9 +14,17 @@
 #include "converter/frontend/onnx_importer.h"
 #include "converter/ir/graph.h"
 #include "converter/npu/compiler.h"
+#include "converter/quant/quantizer.h"
 #include "engine/core/kernel.h"
 
 namespace takt {
+
+/// Quantization of a float model (converter/quant).
+struct Calibration {
+  /// The samples, once the graph's inputs are known; nothing, and errors, if they do not fit.
+  std::function<std::optional<quant::Samples>(const ir::Graph& graph, Diagnostics& diagnostics)> open;
+  quant::Options options;
+};
 
 /// Choices of a conversion; the defaults are what most people want.
 struct ConvertOptions {
@@ -29,6 +37,8 @@ struct ConvertOptions {
   std::map<std::string, std::vector<int32_t>> shapes{};
   /// Called after each stage with its name and the graph as it stands.
   std::function<void(const std::string& stage, const ir::Graph& graph)> on_stage{};
+  /// Quantizes the model to int8; the numerics must be fp32_rne.
+  std::optional<Calibration> calibration{};
 };
 
 /// What a conversion made. `plan` is empty if `diagnostics` has errors.
@@ -36,7 +46,8 @@ struct Conversion {
   std::vector<uint8_t> plan;
   ir::Graph graph;  ///< As lowered.
   Diagnostics diagnostics;
-  npu::Compilation npu;  ///< Jobs, if a machine was given.
+  npu::Compilation npu;    ///< Jobs, if a machine was given.
+  quant::Report accuracy;  ///< Of a quantization.
 };
 
 /// Converts a TFLite model. Deterministic: the same bytes in give the same bytes out on every host. Never throws.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "converter/backend/target.h"
+#include "converter/cli/calibration.h"
 #include "converter/cli/emit.h"
 #include "converter/cli/files.h"
 #include "converter/cli/npu_options.h"
@@ -28,6 +29,7 @@ namespace {
 struct Options {
   std::string model, output, emit_c, emit_kernels, print_ir, input_layout = "nchw";
   std::vector<std::string> shapes;
+  CalibrationOptions calibration;
   ConvertOptions convert;
   NpuOptions npu;
   bool json = false;
@@ -109,7 +111,23 @@ Conversion Convert(Options& options) {
   return ConvertModel(model, options);
 }
 
+nlohmann::ordered_json AccuracyJson(const quant::Report& report) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const quant::TensorAccuracy& t : report.tensors) {
+    list.push_back({{"tensor", t.tensor},
+                    {"node", t.node},
+                    {"sqnr_db", t.sqnr_db},
+                    {"cosine", t.cosine},
+                    {"max_error", t.max_error}});
+  }
+  return list;
+}
+
 int Run(Options& options) {
+  options.convert.calibration = MakeCalibration(options.calibration);
+  if (options.convert.calibration && options.convert.numerics == Numerics::kTflite) {
+    throw InputError("--calibrate quantizes for the default numerics; leave --numerics tflite out");
+  }
   options.convert.debug = options.convert.debug || options.convert.keep_tensors;
   const auto machine = ResolveMachine(options.npu, options.convert.target);
   if (machine) options.convert.machine = machine->table;
@@ -132,12 +150,14 @@ int Run(Options& options) {
     nlohmann::ordered_json json = report::PlanJson(file.root(), made.plan.size(), need);
     json["diagnostics"] = DiagnosticsJson(made.diagnostics);
     if (machine) json["npu"] = npu::ReportJson(made.graph, made.npu, *machine);
+    if (!made.accuracy.tensors.empty()) json["accuracy"] = AccuracyJson(made.accuracy);
     std::printf("%s\n", json.dump(2).c_str());
   } else {
     PrintDiagnostics(made.diagnostics);
     std::printf("%s -> %s\n%s", options.model.c_str(), options.output.c_str(),
                 report::SummaryText(file.root(), made.plan.size(), need).c_str());
     if (machine) std::printf("%s", npu::ReportText(made.graph, made.npu, *machine).c_str());
+    std::printf("%s", AccuracyText(made.accuracy, 5).c_str());
   }
   return kDone;
 }
@@ -154,6 +174,7 @@ void AddConvert(CLI::App& app, Action& action) {
                    "Dims of an input that the model leaves open: name=1x3x224x224; once for each")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddCalibrationOptions(*verb, options->calibration);
   verb->add_option("--input-layout", options->input_layout, "Order of dimensions in which ONNX images are bound")
       ->check(CLI::IsMember({"nchw", "nhwc"}))
       ->capture_default_str();

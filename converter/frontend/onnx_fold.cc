@@ -136,27 +136,53 @@ bool FoldConcat(OnnxNode& node) {
   return Write(node, out);
 }
 
-bool FoldSlice(OnnxNode& node) {
-  const auto data = Read(node, 0);
-  if (!data || data->dims.size() != 1) return false;
-  const bool inputs = node.opset() >= 10;
-  const auto list = [&](int i, const char* name, int64_t fallback) {
-    const auto given = inputs && node.has_input(i) ? Read(node, i) : std::nullopt;
-    const std::vector<int64_t> values = given ? given->values : inputs ? std::vector<int64_t>() : node.Ints(name, {});
-    return values.size() == 1 ? values[0] : fallback;
-  };
-  const int64_t size = data->dims[0];
-  const int64_t step = list(4, "steps", 1);
+/// One axis of a slice: the indices it keeps.
+std::optional<std::vector<int64_t>> SliceIndices(int64_t size, int64_t start, int64_t end, int64_t step) {
+  if (step == 0) return std::nullopt;
   const int64_t low = step > 0 ? 0 : -1;
   const auto bound = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, low, low + size); };
-  if (step == 0 || size == 0) return false;
-  const int64_t begin = bound(list(1, "starts", 0));
-  const int64_t end = bound(list(2, "ends", size));
-  Array out{data->type, {}, {}};
-  for (int64_t i = begin; step > 0 ? i < end : i > end; i += step)
-    out.values.push_back(data->values[static_cast<size_t>(i)]);
-  out.dims = {static_cast<int32_t>(out.values.size())};
-  return Write(node, out);
+  std::vector<int64_t> kept;
+  for (int64_t i = bound(start); step > 0 ? i < bound(end) : i > bound(end); i += step) kept.push_back(i);
+  return kept;
+}
+
+/// Keeps the indices `kept` of dimension `axis`.
+Array Take(const Array& data, size_t axis, const std::vector<int64_t>& kept) {
+  Array out{data.type, data.dims, {}};
+  out.dims[axis] = static_cast<int32_t>(kept.size());
+  const std::vector<int32_t> outer(data.dims.begin(), data.dims.begin() + static_cast<int64_t>(axis));
+  const std::vector<int32_t> inner(data.dims.begin() + static_cast<int64_t>(axis) + 1, data.dims.end());
+  for (int64_t o = 0; o < Count(outer); ++o) {
+    for (int64_t index : kept) {
+      const auto at = data.values.begin() + (o * data.dims[axis] + index) * Count(inner);
+      out.values.insert(out.values.end(), at, at + Count(inner));
+    }
+  }
+  return out;
+}
+
+bool FoldSlice(OnnxNode& node) {
+  auto data = Read(node, 0);
+  if (!data) return false;
+  const char* const names[] = {"", "starts", "ends", "axes", "steps"};
+  std::vector<int64_t> lists[5];
+  for (int i = 1; i < 5; ++i) {
+    const auto given = node.has_input(i) ? Read(node, i) : std::nullopt;
+    if (node.has_input(i) && !given) return false;
+    lists[i] = given ? given->values : node.Ints(names[i], {});
+  }
+  const size_t count = lists[1].size();
+  for (size_t i = lists[3].size(); i < count; ++i) lists[3].push_back(static_cast<int64_t>(i));
+  lists[4].resize(count, 1);
+  if (lists[2].size() != count || lists[3].size() != count) return false;
+  for (size_t i = 0; i < count; ++i) {
+    const auto axis = node.Axis(lists[3][i], data->dims.size());
+    if (!axis) return true;
+    const auto kept = SliceIndices(data->dims[*axis], lists[1][i], lists[2][i], lists[4][i]);
+    if (!kept) return false;
+    data = Take(*data, *axis, *kept);
+  }
+  return Write(node, *data);
 }
 
 template <typename F>

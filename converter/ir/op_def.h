@@ -53,6 +53,15 @@ struct OnnxImport {
   void (*import)(frontend::OnnxNode& node);
 };
 
+/// What an integer form of the op asks of the quantization of its operands and output.
+enum class QuantRule {
+  kFloat,        ///< There is none.
+  kFree,         ///< Each has its own.
+  kShared,       ///< All have one.
+  kContraction,  ///< Input 0 and output: their own; weights symmetric per output channel; bias int32.
+  kSoftmax,      ///< The output's is 1/256, -128.
+};
+
 struct OpDef {
   Op op;
   std::span<const AttributeRule> attributes;
@@ -66,6 +75,7 @@ struct OpDef {
   /// Makes the node, whose operands x the caller replaces by y with x.dims[i] = y.dims[permutation[i]], give its output
   /// in y's order of dimensions. False, or no function: the op depends on the order.
   bool (*commute)(std::span<const int64_t> permutation, Node& node) = nullptr;
+  QuantRule quant = QuantRule::kFloat;
 };
 
 /// `commute` of ops that treat each element alike.

@@ -219,9 +219,11 @@ constexpr OnnxImport kUnaryOnnx[] = {{"LeakyRelu", 1, ImportOnnxLeakyRelu},
 
 extern const OpDef kClampDef;
 extern const OpDef kUnaryDef;
-const OpDef kClampDef = {Op::kClamp,   kClampAttributes,       Infer,      LowerClamp,
-                         kClampTflite, NpuClass::kElementwise, kClampOnnx, CommuteElementwise};
-const OpDef kUnaryDef = {Op::kUnary,   kUnaryAttributes,       Infer,      LowerUnary,
-                         kUnaryTflite, NpuClass::kElementwise, kUnaryOnnx, CommuteElementwise};
+const OpDef kClampDef = {Op::kClamp, kClampAttributes,   Infer,
+                         LowerClamp, kClampTflite,       NpuClass::kElementwise,
+                         kClampOnnx, CommuteElementwise, QuantRule::kShared};
+const OpDef kUnaryDef = {Op::kUnary, kUnaryAttributes,   Infer,
+                         LowerUnary, kUnaryTflite,       NpuClass::kElementwise,
+                         kUnaryOnnx, CommuteElementwise, QuantRule::kFree};
 
 }  // namespace takt::ir

@@ -137,8 +137,9 @@ constexpr OnnxImport kConvOnnx[] = {{"Conv", 1, ImportOnnxConv}};
 
 extern const OpDef kConv2dDef;
 extern const OpDef kConv2dAddDef;
-const OpDef kConv2dDef = {Op::kConv2d, kConvAttributes,        InferConv2d, LowerConv2d,
-                          kConvTflite, NpuClass::kContraction, kConvOnnx};
+const OpDef kConv2dDef = {Op::kConv2d, kConvAttributes, InferConv2d,
+                          LowerConv2d, kConvTflite,     NpuClass::kContraction,
+                          kConvOnnx,   nullptr,         QuantRule::kContraction};
 const OpDef kConv2dAddDef = {Op::kConv2dAdd,        kConvAddAttributes, InferConv2dAdd, LowerConv2dAdd, {},
                              NpuClass::kContraction};
 

@@ -214,10 +214,11 @@ constexpr OnnxImport kTransposeOnnx[] = {{"Transpose", 1, ImportOnnxTranspose}};
 extern const OpDef kCopyDef;
 extern const OpDef kPadDef;
 extern const OpDef kTransposeDef;
-const OpDef kCopyDef = {Op::kCopy,       {},        InferCopy,         LowerCopy, kCopyTflite,
-                        NpuClass::kMove, kCopyOnnx, CommuteElementwise};
-const OpDef kPadDef = {Op::kPad, kPadAttributes, InferPad, LowerPad, kPadTflite, NpuClass::kMove, kPadOnnx, CommutePad};
-const OpDef kTransposeDef = {Op::kTranspose,   kTransposeAttributes, InferTranspose, LowerTranspose,
-                             kTransposeTflite, NpuClass::kMove,      kTransposeOnnx};
+const OpDef kCopyDef = {Op::kCopy,       {},        InferCopy,          LowerCopy,         kCopyTflite,
+                        NpuClass::kMove, kCopyOnnx, CommuteElementwise, QuantRule::kShared};
+const OpDef kPadDef = {Op::kPad,        kPadAttributes, InferPad,   LowerPad,          kPadTflite,
+                       NpuClass::kMove, kPadOnnx,       CommutePad, QuantRule::kShared};
+const OpDef kTransposeDef = {Op::kTranspose,  kTransposeAttributes, InferTranspose, LowerTranspose,    kTransposeTflite,
+                             NpuClass::kMove, kTransposeOnnx,       nullptr,        QuantRule::kShared};
 
 }  // namespace takt::ir

@@ -65,6 +65,8 @@ constexpr TfliteImport kTflite[] = {{4, "DEPTHWISE_CONV_2D", Import}};
 }  // namespace
 
 extern const OpDef kDepthwiseConv2dDef;
-const OpDef kDepthwiseConv2dDef = {Op::kDepthwiseConv2d, kAttributes, Infer, Lower, kTflite, NpuClass::kContraction};
+const OpDef kDepthwiseConv2dDef = {
+    Op::kDepthwiseConv2d,   kAttributes, Infer, Lower, kTflite, NpuClass::kContraction, {}, nullptr,
+    QuantRule::kContraction};
 
 }  // namespace takt::ir

@@ -153,9 +153,9 @@ constexpr TfliteImport kMulTflite[] = {{18, "MUL", ImportMul}};
 
 extern const OpDef kAddDef;
 extern const OpDef kMulDef;
-const OpDef kAddDef = {Op::kAdd,   kAddAttributes,         Infer,    LowerAdd,
-                       kAddTflite, NpuClass::kElementwise, kAddOnnx, CommuteElementwise};
-const OpDef kMulDef = {Op::kMul,   kMulAttributes,         Infer,    LowerMul,
-                       kMulTflite, NpuClass::kElementwise, kMulOnnx, CommuteElementwise};
+const OpDef kAddDef = {Op::kAdd, kAddAttributes,     Infer,           LowerAdd, kAddTflite, NpuClass::kElementwise,
+                       kAddOnnx, CommuteElementwise, QuantRule::kFree};
+const OpDef kMulDef = {Op::kMul, kMulAttributes,     Infer,           LowerMul, kMulTflite, NpuClass::kElementwise,
+                       kMulOnnx, CommuteElementwise, QuantRule::kFree};
 
 }  // namespace takt::ir

@@ -130,7 +130,8 @@ constexpr OnnxImport kOnnx[] = {{"Gemm", 1, ImportOnnxGemm}, {"MatMul", 1, Impor
 }  // namespace
 
 extern const OpDef kFullyConnectedDef;
-const OpDef kFullyConnectedDef = {Op::kFullyConnected,    kAttributes, Infer, Lower, kTflite,
-                                  NpuClass::kContraction, kOnnx};
+const OpDef kFullyConnectedDef = {
+    Op::kFullyConnected,    kAttributes, Infer, Lower, kTflite, NpuClass::kContraction, kOnnx, nullptr,
+    QuantRule::kContraction};
 
 }  // namespace takt::ir

@@ -120,8 +120,10 @@ constexpr OnnxImport kMaxOnnx[] = {{"MaxPool", 1, ImportOnnxMax}, {"GlobalMaxPoo
 
 extern const OpDef kAveragePool2dDef;
 extern const OpDef kMaxPool2dDef;
-const OpDef kAveragePool2dDef = {Op::kAveragePool2d, kAttributes,     Infer,       Lower,
-                                 kAverageTflite,     NpuClass::kPool, kAverageOnnx};
-const OpDef kMaxPool2dDef = {Op::kMaxPool2d, kAttributes, Infer, Lower, kMaxTflite, NpuClass::kPool, kMaxOnnx};
+const OpDef kAveragePool2dDef = {Op::kAveragePool2d, kAttributes,     Infer,        Lower,
+                                 kAverageTflite,     NpuClass::kPool, kAverageOnnx, nullptr,
+                                 QuantRule::kShared};
+const OpDef kMaxPool2dDef = {Op::kMaxPool2d, kAttributes,       Infer, Lower, kMaxTflite, NpuClass::kPool, kMaxOnnx,
+                             nullptr,        QuantRule::kShared};
 
 }  // namespace takt::ir

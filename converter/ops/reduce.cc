@@ -224,7 +224,8 @@ constexpr OnnxImport kOnnx[] = {{"ReduceMean", 1, ImportOnnxReduceMean},
 
 extern const OpDef kMeanDef;
 extern const OpDef kReduceDef;
-const OpDef kMeanDef = {Op::kMean, kMeanAttributes, Infer, LowerMean, kMeanTflite, NpuClass::kPool, kOnnx, Commute};
+const OpDef kMeanDef = {Op::kMean,       kMeanAttributes, Infer,   LowerMean,       kMeanTflite,
+                        NpuClass::kPool, kOnnx,           Commute, QuantRule::kFree};
 const OpDef kReduceDef = {Op::kReduce,   kReduceAttributes, Infer, LowerReduce,
                           kReduceTflite, NpuClass::kNone,   {},    Commute};
 

@@ -128,6 +128,7 @@ constexpr OnnxImport kOnnx[] = {{"Softmax", 1, ImportOnnx1}, {"Softmax", 13, Imp
 }  // namespace
 
 extern const OpDef kSoftmaxDef;
-const OpDef kSoftmaxDef = {Op::kSoftmax, kAttributes, Infer, Lower, kTflite, NpuClass::kElementwise, kOnnx, Commute};
+const OpDef kSoftmaxDef = {Op::kSoftmax, kAttributes,        Infer, Lower, kTflite, NpuClass::kElementwise, kOnnx,
+                           Commute,      QuantRule::kSoftmax};
 
 }  // namespace takt::ir

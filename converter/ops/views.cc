@@ -270,11 +270,12 @@ constexpr OnnxImport kSliceOnnx[] = {{"Slice", 1, ImportOnnxSlice}, {"Split", 1,
 extern const OpDef kReshapeDef;
 extern const OpDef kConcatenationDef;
 extern const OpDef kSliceDef;
-const OpDef kReshapeDef = {Op::kReshape, {}, InferReshape, nullptr, kReshapeTflite, NpuClass::kNone, kReshapeOnnx};
+const OpDef kReshapeDef = {Op::kReshape,    {},           InferReshape, nullptr,           kReshapeTflite,
+                           NpuClass::kNone, kReshapeOnnx, nullptr,      QuantRule::kShared};
 const OpDef kConcatenationDef = {
-    Op::kConcatenation,   kConcatenationAttributes, InferConcatenation, nullptr,
-    kConcatenationTflite, NpuClass::kNone,          kConcatenationOnnx, CommuteConcatenation};
-const OpDef kSliceDef = {Op::kSlice,   kSliceAttributes, InferSlice, nullptr,
-                         kSliceTflite, NpuClass::kNone,  kSliceOnnx, CommuteSlice};
+    Op::kConcatenation, kConcatenationAttributes, InferConcatenation,   nullptr,           kConcatenationTflite,
+    NpuClass::kNone,    kConcatenationOnnx,       CommuteConcatenation, QuantRule::kShared};
+const OpDef kSliceDef = {Op::kSlice,      kSliceAttributes, InferSlice,   nullptr,           kSliceTflite,
+                         NpuClass::kNone, kSliceOnnx,       CommuteSlice, QuantRule::kShared};
 
 }  // namespace takt::ir

@@ -62,6 +62,7 @@ class Sinker {
   explicit Sinker(ir::Graph& graph) : graph_(graph) {}
 
   void Run() {
+    before_ = graph_.nodes;
     std::vector<Node> nodes = std::move(graph_.nodes);
     graph_.nodes.clear();
     for (Node& node : nodes) {
@@ -221,6 +222,17 @@ class Sinker {
     return true;
   }
 
+  /// Whether only transposes, or ops that pass them on, read a tensor of the graph as it was.
+  bool ReadByTransposes(TensorId id) const {
+    bool any = false;
+    for (const Node& node : before_) {
+      if (std::find(node.inputs.begin(), node.inputs.end(), id) == node.inputs.end()) continue;
+      if (node.op != Op::kTranspose && ir::FindOpDef(node.op).commute == nullptr) return false;
+      any = true;
+    }
+    return any;
+  }
+
   /// Reshape of transpose(base, p) as transpose(reshape of base, q), where each group of dimensions stays together.
   bool SinkReshape(const Node& node) {
     if (node.op != Op::kReshape || !IsDeferred(node.inputs[0])) return false;
@@ -233,40 +245,39 @@ class Sinker {
       Emit(Op::kReshape, value.base, output, {}, node);
       return true;
     }
-    std::vector<std::pair<int64_t, Group>> placed;  // First dimension of the base that a group holds.
-    bool together = true;
+    struct Placed {
+      int64_t first;  ///< Dimension of the base with which the group begins.
+      Group group;
+    };
+    std::vector<Placed> placed;
     for (const Group& g : CommonGroups(in, out)) {
-      int64_t first = -1;
-      int64_t last = -1;
-      for (size_t i = g.in_begin; i < g.in_end; ++i) {
-        const int64_t at = value.permutation[i];
-        if (in[i] == 1) continue;
-        for (int64_t between = last + 1; last >= 0 && between < at; ++between)
-          together &= base[static_cast<size_t>(between)] == 1;
-        together &= at > last;
-        last = at;
-        if (first < 0) first = at;
-      }
-      placed.emplace_back(first, g);
+      int64_t first = static_cast<int64_t>(base.size());
+      for (size_t i = g.in_begin; i < g.in_end; ++i) first = std::min(first, in[i] == 1 ? first : value.permutation[i]);
+      placed.push_back({first, g});
     }
-    if (!together) {
+    std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) { return a.first < b.first; });
+    Permutation gathered;  // The base's dimensions, each group together and in its own order.
+    std::vector<int32_t> dims;
+    Permutation permutation(out.size());
+    for (const Placed& p : placed) {
+      gathered.insert(gathered.end(), value.permutation.begin() + static_cast<int64_t>(p.group.in_begin),
+                      value.permutation.begin() + static_cast<int64_t>(p.group.in_end));
+      for (size_t k = p.group.out_begin; k < p.group.out_end; ++k) {
+        permutation[k] = static_cast<int64_t>(dims.size());
+        dims.push_back(out[k]);
+      }
+    }
+    if (!ir::MovesNoData(base, gathered) && !ReadByTransposes(output)) {
       // Rows stay rows: a fully connected layer can take the columns in the base's order.
       if (out.size() != 2 || in[0] != out[0] || value.permutation[0] != 0) return false;
       values_[output] = {value.base, value.permutation, true};
       origin_[output] = node;
       return true;
     }
-    std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<int32_t> dims;
-    Permutation permutation(out.size());
-    for (const auto& [first, g] : placed) {
-      for (size_t k = g.out_begin; k < g.out_end; ++k) {
-        permutation[k] = static_cast<int64_t>(dims.size());
-        dims.push_back(out[k]);
-      }
-    }
+    const TensorId together =
+        ir::MovesNoData(base, gathered) ? value.base : Permuted(value.base, gathered, output, node);
     const TensorId shaped = NewTensor(output, dims);
-    Emit(Op::kReshape, value.base, shaped, {}, node);
+    Emit(Op::kReshape, together, shaped, {}, node);
     values_[output] = {shaped, permutation};
     origin_[output] = node;
     return true;
@@ -293,6 +304,7 @@ class Sinker {
   }
 
   ir::Graph& graph_;
+  std::vector<Node> before_;          ///< The graph's nodes before the pass.
   std::map<TensorId, Value> values_;  ///< Of tensors whose node has been put off.
   std::map<TensorId, Node> origin_;   ///< That node.
   std::map<TensorId, bool> written_;  ///< Put off, and needed after all.

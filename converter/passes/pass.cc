@@ -5,17 +5,26 @@
 
 namespace takt::passes {
 namespace {
+void Quantize(ir::Graph& graph, PassContext& context) {
+  if (!context.quantize) return;
+  context.quantize(graph);
+  FuseQuantization(graph, context);
+}
+
 constexpr Pass kPasses[] = {
     {"layout", "Transposes move towards the outputs until they cancel", true, true, SinkTransposes},
     {"requantize_insertion", "Pools and adds of quantizations they do not bridge get a requantize", false, true,
      InsertRequantizes},
-    {"constant_folding", "Nodes that read only constants become constants", false, true, FoldConstants},
     {"activation_fusion", "A clamp joins the node that feeds it", true, true, FuseActivations},
+    {"quantization_fusion", "A float op between quantizations becomes the integer op", false, false, FuseQuantization},
+    {"constant_folding", "Nodes that read only constants become constants", false, true, FoldConstants},
+    {"affine_folding", "A factor or term for each channel joins the contraction before it", true, true, FoldAffine},
     {"requantize_merging", "Chains of requantizes that one step equals on every value become that step", true, true,
      MergeRequantizes},
     {"pad_folding", "Zero padding becomes the pads of the convolution that reads it", true, true, FoldPads},
-    {"residual_fusion", "An add joins the convolution that feeds it", true, true, FuseResiduals},
     {"dead_code", "Nodes and tensors that nothing reads go", true, true, EliminateDeadCode},
+    {"quantization", "A float graph becomes int8 where a calibration asks for it", false, true, Quantize},
+    {"residual_fusion", "An add joins the convolution that feeds it", true, true, FuseResiduals},
     {"transposes_left", "Names the transposes that are left", false, true, ReportTransposes},
     // Always: reshape, concatenation and slice have no kernels.
     {"view_elimination", "Reshapes, slices and concatenations become views and copies", false, true, EliminateViews},

@@ -15,6 +15,8 @@ namespace takt::passes {
 struct PassContext {
   Numerics numerics = Numerics::kFp32Rne;
   Diagnostics& diagnostics;  ///< Every fallback, copy or requantization that a pass inserts is named here.
+  /// Inserts quantizations into a float graph (converter/quant); empty: the graph stays as it is.
+  std::function<void(ir::Graph& graph)> quantize{};
 };
 
 struct Pass {

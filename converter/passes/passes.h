@@ -8,6 +8,10 @@ namespace takt::passes {
 
 /// Transposes move past the ops that allow it, until they cancel: graphs of other layouts compute in NHWC throughout.
 void SinkTransposes(ir::Graph& graph, PassContext& context);
+/// Multiplication and addition of a constant for each channel become part of the contraction before them (float32).
+void FoldAffine(ir::Graph& graph, PassContext& context);
+/// Float ops between dequantizations and a quantization become integer ops; those that stay float are named.
+void FuseQuantization(ir::Graph& graph, PassContext& context);
 /// Names each transpose that is left, with its cost.
 void ReportTransposes(ir::Graph& graph, PassContext& context);
 

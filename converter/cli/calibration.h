@@ -1,0 +1,27 @@
+// Options of `takt convert` that quantize a float model, and the samples in a folder.
+#ifndef TAKT_CONVERTER_CLI_CALIBRATION_H_
+#define TAKT_CONVERTER_CLI_CALIBRATION_H_
+
+#include <optional>
+#include <string>
+
+#include "converter/backend/convert.h"
+#include "converter/cli/verbs.h"
+
+namespace takt::cli {
+
+struct CalibrationOptions {
+  std::string folder;  ///< Empty: no quantization.
+  quant::Options quant;
+  std::string io = "float";
+};
+
+void AddCalibrationOptions(CLI::App& verb, CalibrationOptions& options);
+/// Nothing without a folder. Throws InputError if it can't be read.
+std::optional<Calibration> MakeCalibration(const CalibrationOptions& options);
+/// Every quantized tensor, the worst first; "" without any.
+std::string AccuracyText(const quant::Report& report, size_t most);
+
+}  // namespace takt::cli
+
+#endif  // TAKT_CONVERTER_CLI_CALIBRATION_H_

@@ -1,0 +1,182 @@
+// dequantize -> float op -> quantize becomes the integer op. Real-valued attributes stay as they are (ir/graph.h), so
+// only tensors change: operands become the stored ones, the output that of the quantization, a contraction's bias
+// int32.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "converter/ir/constants.h"
+#include "converter/ir/op_def.h"
+#include "converter/passes/passes.h"
+
+namespace takt::passes {
+namespace {
+
+using ir::Node;
+using ir::QuantRule;
+using ir::TensorId;
+
+const ir::Quantization kSoftmaxQuantization{{1.0f / 256}, {-128}, 0};
+
+class Fuser {
+ public:
+  Fuser(ir::Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  void Run() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (graph_.nodes[i].op != Op::kQuantize) continue;
+      const int producer = graph_.ProducerOf(graph_.nodes[i].inputs[0]);
+      if (producer < 0) continue;  // A graph input.
+      const std::string reason = Fuse(static_cast<size_t>(producer), i);
+      if (!reason.empty()) {
+        const Node& node = graph_.nodes[static_cast<size_t>(producer)];
+        context_.diagnostics.Note({graph_.name, node.sources.empty() ? -1 : node.sources[0], node.name, ""},
+                                  "stays float between its quantizations: " + reason);
+      }
+    }
+    // Nodes that a fusion left without purpose.
+    std::erase_if(graph_.nodes, [](const Node& node) { return node.outputs.empty(); });
+  }
+
+ private:
+  /// The integer tensor of which `id` is the dequantized form, or kNoTensor.
+  TensorId Stored(TensorId id) const {
+    const int producer = graph_.ProducerOf(id);
+    if (producer < 0 || graph_.nodes[static_cast<size_t>(producer)].op != Op::kDequantize) return ir::kNoTensor;
+    return graph_.nodes[static_cast<size_t>(producer)].inputs[0];
+  }
+
+  TensorId NewTensor(TensorId like, const ir::Quantization& quantization) {
+    ir::Tensor tensor = graph_.tensor(like);
+    tensor.name += "/int8";
+    tensor.type = DataType::kInt8;
+    tensor.quantization = quantization;
+    tensor.data = nullptr;
+    tensor.source = -1;
+    return graph_.AddTensor(std::move(tensor));
+  }
+
+  /// Fuses node `p`, whose output node `q` quantizes. Gives the reason if it stays float.
+  std::string Fuse(size_t p, size_t& q) {
+    const TensorId real = graph_.nodes[q].inputs[0];
+    if (graph_.nodes[p].op == Op::kDequantize) {
+      graph_.nodes[q].op = Op::kRequantize;
+      graph_.nodes[q].inputs[0] = graph_.nodes[p].inputs[0];
+      return "";
+    }
+    const QuantRule rule = ir::FindOpDef(graph_.nodes[p].op).quant;
+    if (rule == QuantRule::kFloat) return "the op has no integer form";
+    if (graph_.ConsumersOf(real).size() != 1 || graph_.IsOutput(real)) return "its float result is read as well";
+    const TensorId result = graph_.nodes[q].outputs[0];
+    if (graph_.tensor(result).type != DataType::kInt8) return "its result is not quantized to int8";
+    std::vector<TensorId> inputs = graph_.nodes[p].inputs;
+    const size_t activations = rule == QuantRule::kContraction ? 1 : inputs.size();
+    for (size_t i = 0; i < activations; ++i) {
+      inputs[i] = Stored(inputs[i]);
+      if (inputs[i] == ir::kNoTensor) return "input " + std::to_string(i) + " is not quantized";
+    }
+    if (rule == QuantRule::kContraction) {
+      const std::string reason = FuseWeights(graph_.nodes[p], inputs);
+      if (!reason.empty()) return reason;
+    }
+    if (rule == QuantRule::kShared && inputs.size() > 1) RequantizeParts(p, q, result, inputs);
+    FinishFusion(graph_.nodes[p], graph_.nodes[q], rule, std::move(inputs), result);
+    return "";
+  }
+
+  /// Parts of a concatenation in the output's quantization; nodes put before `p` move it and `q`.
+  void RequantizeParts(size_t& p, size_t& q, TensorId result, std::vector<TensorId>& inputs) {
+    for (TensorId& id : inputs) {
+      if (graph_.tensor(id).quantization == graph_.tensor(result).quantization) continue;
+      Node requantize = graph_.nodes[p];
+      requantize.op = Op::kRequantize;
+      requantize.attributes.clear();
+      requantize.inputs = {id};
+      id = NewTensor(id, *graph_.tensor(result).quantization);
+      requantize.outputs = {id};
+      graph_.nodes.insert(graph_.nodes.begin() + static_cast<int64_t>(p), std::move(requantize));
+      ++p;
+      ++q;
+    }
+  }
+
+  void FinishFusion(Node& node, Node& quantize, QuantRule rule, std::vector<TensorId> inputs, TensorId result) {
+    node.inputs = std::move(inputs);
+    ir::Quantization own = *graph_.tensor(result).quantization;
+    if (rule == QuantRule::kShared) own = *graph_.tensor(node.inputs[0]).quantization;
+    if (rule == QuantRule::kSoftmax) own = kSoftmaxQuantization;
+    if (own == *graph_.tensor(result).quantization) {
+      node.outputs = {result};
+      quantize.outputs.clear();
+      return;
+    }
+    const TensorId between = NewTensor(result, own);
+    node.outputs = {between};
+    quantize.op = Op::kRequantize;
+    quantize.inputs = {between};
+  }
+
+  /// Weights and bias of a contraction as stored: bias = round(b / (input scale * weight scale)).
+  std::string FuseWeights(const Node& node, std::vector<TensorId>& inputs) {
+    const TensorId weights = Stored(node.inputs[1]);
+    if (weights == ir::kNoTensor || !graph_.tensor(weights).is_constant())
+      return "its weights are not quantized constants";
+    const ir::Tensor& bias = graph_.tensor(node.inputs[2]);
+    if (!bias.is_constant() || bias.type != DataType::kFloat32) return "its bias is not constant";
+    const ir::Quantization& w = *graph_.tensor(weights).quantization;
+    const bool symmetric = std::all_of(w.zero_points.begin(), w.zero_points.end(), [](int32_t z) { return z == 0; });
+    if (w.per_channel() && !symmetric) return "its weights have zero points per channel";
+    const std::vector<float> values = ir::Elements<float>(bias);
+    if (w.per_channel() && w.scales.size() != values.size()) return "its weights are not quantized per output channel";
+    const double in = static_cast<double>(graph_.tensor(inputs[0]).quantization->scales[0]);
+    std::vector<int32_t> stored;
+    for (size_t c = 0; c < values.size(); ++c) {
+      const double scale = in * static_cast<double>(w.scales[w.per_channel() ? c : 0]);
+      const double rounded = std::nearbyint(static_cast<double>(values[c]) / scale);
+      if (!(std::fabs(rounded) < 2147483648.0))
+        return "its bias does not fit int32 in units of input scale times weight scale";
+      stored.push_back(static_cast<int32_t>(rounded));
+    }
+    inputs[1] = weights;
+    inputs[2] = graph_.AddConstant(bias.name + "/int32", DataType::kInt32, bias.dims, ir::ToBytes(stored));
+    return "";
+  }
+
+  ir::Graph& graph_;
+  PassContext& context_;
+};
+
+/// A dequantized constant that no integer op took is a float constant; it may be quantized per channel.
+void FoldStoredConstants(ir::Graph& graph) {
+  for (Node& node : graph.nodes) {
+    if (node.op != Op::kDequantize || !graph.tensor(node.inputs[0]).is_constant()) continue;
+    const ir::Tensor stored = graph.tensor(node.inputs[0]);
+    if (stored.type != DataType::kInt8) continue;
+    const ir::Quantization& q = *stored.quantization;
+    int64_t inner = 1;
+    for (size_t d = static_cast<size_t>(q.axis) + 1; d < stored.dims.size(); ++d) inner *= stored.dims[d];
+    const std::vector<int8_t> values = ir::Elements<int8_t>(stored);
+    std::vector<float> real;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const size_t c = q.per_channel() ? i / static_cast<size_t>(inner) % q.scales.size() : 0;
+      real.push_back(static_cast<float>(values[i] - q.zero_points[c]) * q.scales[c]);
+    }
+    const TensorId output = node.outputs[0];
+    if (graph.IsOutput(output)) continue;
+    const TensorId constant =
+        graph.AddConstant(graph.tensor(output).name, DataType::kFloat32, stored.dims, ir::ToBytes(real));
+    node.outputs.clear();
+    graph.ReplaceUses(output, constant);
+  }
+  std::erase_if(graph.nodes, [](const Node& node) { return node.outputs.empty(); });
+}
+
+}  // namespace
+
+void FuseQuantization(ir::Graph& graph, PassContext& context) {
+  Fuser(graph, context).Run();
+  EliminateDeadCode(graph, context);
+  FoldStoredConstants(graph);
+}
+
+}  // namespace takt::passes

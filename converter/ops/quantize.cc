@@ -116,6 +116,12 @@ void ImportOnnxQuantize(frontend::OnnxNode& node) {
   node.SetOutput(0, node.EmitTyped(Op::kQuantize, {node.input(0)}, std::move(output)));
 }
 
+Tensor Real() {
+  Tensor tensor;
+  tensor.type = DataType::kFloat32;
+  return tensor;
+}
+
 /// A constant of int32 (a bias) becomes float at once; other operands carry their quantization into the graph.
 void ImportOnnxDequantize(frontend::OnnxNode& node) {
   if (!node.CheckInputs(2, 3) || !node.CheckOutputs(1)) return;
@@ -130,7 +136,7 @@ void ImportOnnxDequantize(frontend::OnnxNode& node) {
           "model and keep QuantizeLinear in it",
           node.input(0));
     }
-    return node.SetOutput(0, node.Emit(Op::kDequantize, {node.input(0)}));
+    return node.SetOutput(0, node.EmitTyped(Op::kDequantize, {node.input(0)}, Real()));
   }
   if (input.type == DataType::kInt32) {
     std::vector<float> values;
@@ -149,7 +155,7 @@ void ImportOnnxDequantize(frontend::OnnxNode& node) {
     constant.data = std::make_shared<const Bytes>(std::move(bytes));
   }
   if (constant.type != DataType::kInt8) return node.Error("its constant must be int8, uint8 or int32", node.input(0));
-  node.SetOutput(0, node.Emit(Op::kDequantize, {node.Constant(std::move(constant))}));
+  node.SetOutput(0, node.EmitTyped(Op::kDequantize, {node.Constant(std::move(constant))}, Real()));
 }
 
 constexpr AttributeRule kAttributes[] = {{"activation", AttributeKind::kString, false}};

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kBins = 4096;
 constexpr int kLevels = 255;       ///< Steps of int8.
 constexpr double kMomentum = 0.1;  ///< Weight of the newest sample in the moving average.
-constexpr int kShrinkSteps = 80;   ///< Candidate ranges: 1 - k / 100 of the whole.
+constexpr int kShrinkSteps = 80;   ///< Candidates for an end of the range: 1 - k / 100 of the outermost value.
 
 }  // namespace
 
@@ -77,12 +77,17 @@ Range Histogram::Percentile(double share) const {
 template <typename Loss>
 Range Histogram::Shrink(Loss loss) const {
   Range best = all_;
-  double least = std::numeric_limits<double>::infinity();
-  for (int k = 0; k < kShrinkSteps; ++k) {
-    const double part = 1 - k / 100.0;
-    const Range range{all_.min * part, all_.max * part};
-    const double value = loss(range);
-    if (value < least) least = value, best = range;
+  // One end after the other: they have outliers of their own.
+  for (double Range::*end : {&Range::max, &Range::min, &Range::max, &Range::min}) {
+    Range found = best;
+    double least = std::numeric_limits<double>::infinity();
+    for (int k = 0; k < kShrinkSteps; ++k) {
+      Range range = best;
+      range.*end = all_.*end * (1 - k / 100.0);
+      const double value = range.max > range.min ? loss(range) : least;
+      if (value < least) least = value, found = range;
+    }
+    best = found;
   }
   return best;
 }
@@ -111,8 +116,11 @@ double Histogram::Divergence(const Range& range) const {
   const auto level_of = [&](size_t bin) {
     return static_cast<size_t>(std::clamp(std::nearbyint((Center(bin) - range.min) / step), 0.0, double{kLevels}));
   };
+  // Zeros of a rectifier are exact at every scale; counted, they would only ask for small steps.
+  const size_t zero = kBins / 2;
   for (size_t i = 0; i < kBins; ++i) {
-    if (bins_[i] != 0) clipped[bin_of(std::clamp(Center(i), range.min, range.max))] += static_cast<double>(bins_[i]);
+    if (bins_[i] != 0 && i != zero)
+      clipped[bin_of(std::clamp(Center(i), range.min, range.max))] += static_cast<double>(bins_[i]);
   }
   for (size_t i = 0; i < kBins; ++i) {
     if (clipped[i] == 0) continue;
@@ -121,7 +129,7 @@ double Histogram::Divergence(const Range& range) const {
     ++level_bins[level_of(i)];
   }
   double sum = 0;
-  const double total = static_cast<double>(count_ - not_finite_);
+  const double total = std::max(static_cast<double>(count_ - not_finite_ - bins_[zero]), 1.0);
   for (size_t i = 0; i < kBins; ++i) {
     if (clipped[i] == 0) continue;
     const double q = std::max(level_sum[level_of(i)] / level_bins[level_of(i)], 1e-4) / total;

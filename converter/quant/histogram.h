@@ -39,7 +39,7 @@ class Histogram {
   void Widen(double magnitude);
   double Center(size_t bin) const;
   Range Percentile(double share) const;
-  /// The range, shrunk as a whole, for which `loss` of the range is least.
+  /// The range, each end shrunk in turn, for which `loss` of the range is least.
   template <typename Loss>
   Range Shrink(Loss loss) const;
   double SquaredError(const Range& range) const;

@@ -3,7 +3,9 @@
 //   classify fashion.takt IMAGE                 raw 28x28 bytes, or the first image of an idx file
 //   classify fashion.takt IMAGES LABELS COUNT   draws the first three, prints the accuracy over COUNT images
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -57,6 +59,25 @@ void Draw(const uint8_t* image) {
   }
 }
 
+/// The image as the input wants it: floats in [0, 1], or these in the input's quantization.
+void SetInput(const takt::TensorInfo& input, const uint8_t* image) {
+  const std::span<float> floats = input.as<float>();
+  for (size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(image[i]) / 255.0f;
+  const std::span<int8_t> stored = input.as<int8_t>();
+  for (size_t i = 0; i < stored.size(); ++i) {
+    const float level = std::nearbyint(static_cast<float>(image[i]) / 255.0f / input.scale);
+    stored[i] = static_cast<int8_t>(std::clamp(static_cast<int>(level) + input.zero_point, -128, 127));
+  }
+}
+
+std::array<float, 10> Probabilities(const takt::TensorInfo& output) {
+  std::array<float, 10> result = {};
+  std::ranges::copy(output.as<float>(), result.begin());
+  const std::span<const int8_t> stored = output.as<int8_t>();
+  for (size_t i = 0; i < stored.size(); ++i) result[i] = output.scale * static_cast<float>(stored[i] - output.zero_point);
+  return result;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -97,7 +118,9 @@ int main(int argc, char** argv) {
   options.kernels = kernels;
   takt::Interpreter net;
   if (const takt::Status s = net.Init(plan, options); !s.ok()) return Fail("Init", s);
-  if (net.input(0).bytes.size() != fashion::kPixels || net.output(0).bytes.size() != 10) {
+  const bool floats = net.input(0).type == takt::DataType::kFloat32;
+  const size_t width = floats ? sizeof(float) : 1;
+  if (net.input(0).bytes.size() != fashion::kPixels * width || net.output(0).bytes.size() != 10 * width) {
     std::fprintf(stderr, "%s is not a plan of this sample\n", argv[1]);
     return 1;
   }
@@ -106,16 +129,12 @@ int main(int argc, char** argv) {
   size_t hits = 0;
   for (size_t n = 0; n < count; ++n) {
     const uint8_t* image = images.data() + n * fashion::kPixels;
-    std::span<int8_t> input = net.input(0).as<int8_t>();
-    // The input's quantization is scale 1/255, zero point -128.
-    std::transform(image, image + fashion::kPixels, input.begin(),
-                   [](uint8_t pixel) { return static_cast<int8_t>(pixel - 128); });
+    SetInput(net.input(0), image);
     const auto start = std::chrono::steady_clock::now();
     if (const takt::Status s = net.Invoke(); !s.ok()) return Fail("Invoke", s);
     times_us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
 
-    const takt::TensorInfo output = net.output(0);
-    const std::span<const int8_t> scores = output.as<int8_t>();
+    const std::array<float, 10> scores = Probabilities(net.output(0));
     size_t order[10];
     std::iota(order, order + 10, size_t{0});
     std::stable_sort(order, order + 10, [&](size_t a, size_t b) { return scores[a] > scores[b]; });
@@ -123,8 +142,7 @@ int main(int argc, char** argv) {
     if (n >= 3) continue;
     Draw(image);
     for (size_t i = 0; i < 3; ++i) {
-      std::printf("%5.1f %%  %s\n", 100.0 * static_cast<double>(output.scale) * (scores[order[i]] - output.zero_point),
-                  kNames[order[i]]);
+      std::printf("%5.1f %%  %s\n", 100.0 * static_cast<double>(scores[order[i]]), kNames[order[i]]);
     }
     if (n < labels.size() && labels[n] < 10) std::printf("it is: %s\n", kNames[labels[n]]);
   }
@@ -132,7 +150,7 @@ int main(int argc, char** argv) {
   std::printf("latency: median %.0f us, worst %.0f us of %zu runs (reference kernels)\n", times_us[count / 2],
               times_us.back(), count);
   if (!labels.empty())
-    std::printf("accuracy: %zu of %zu (%.1f %%)\n", hits, count,
+    std::printf("accuracy: %zu of %zu (%.2f %%)\n", hits, count,
                 100.0 * static_cast<double>(hits) / static_cast<double>(count));
   return 0;
 }

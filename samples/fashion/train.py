@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Trains a small CNN on Fashion-MNIST, quantizes it to int8 and writes fashion.tflite.
+"""Trains a small CNN on Fashion-MNIST; writes fashion.onnx (float) and, quantized to int8, fashion.tflite.
 
 Needs Debian's python3-torch, dataset-fashion-mnist and flatbuffers-compiler:
     /usr/bin/python3 samples/fashion/train.py
@@ -18,7 +18,7 @@ import quantize
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
 # Epochs and peak learning rate of each stage; a stage has a new seed, optimizer and schedule.
-STAGES = ((6, 1e-2),)
+STAGES = ((6, 1e-2), (6, 5e-3), (6, 5e-3))
 
 
 def load(split):
@@ -88,6 +88,13 @@ def train(net, images, labels, epochs, rate, batch=128):
         print(f"epoch {epoch + 1}/{epochs}: loss of the last batch {loss.item():.3f}", flush=True)
 
 
+def export(net, path):
+    """ONNX of the float net: images [1, 1, 28, 28] in [0, 1] to probabilities [1, 10]."""
+    torch.onnx.export(nn.Sequential(net, nn.Softmax(1)).eval(), torch.zeros(1, 1, 28, 28), str(path), opset_version=13,
+                      input_names=["image"], output_names=["probabilities"])
+    print(f"{path}: {path.stat().st_size} bytes")
+
+
 def main():
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("--weights", help="float weights: read if the file exists, otherwise trained and written there")
@@ -110,6 +117,7 @@ def main():
             torch.save(net.state_dict(), args.weights)
     print(f"float test accuracy {accuracy(net, as_float(test_images), torch.from_numpy(test_labels.astype(np.int64))):.4f}", flush=True)
 
+    export(net, HERE / "fashion.onnx")
     model = quantize.Quantized(net, train_images[:1000])
     hits = np.concatenate([model.run(test_images[i:i + 500]).argmax(1) for i in range(0, len(test_images), 500)]) == test_labels
     print(f"int8 test accuracy {hits.mean():.4f}")

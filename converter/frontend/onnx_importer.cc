@@ -68,6 +68,7 @@ class Importer {
   void ReadNode(const onnx::NodeProto& proto, int index);
   void SetOutputs(const onnx::NodeProto& proto, const OnnxNode& node, size_t tensors_before);
   void ReadOutput(const onnx::ValueInfoProto& output);
+  void DropUnread();
   void RunChecker();
   void Define(const std::string& name, ir::TensorId id);
   void Error(std::string message, const std::string& tensor = "") {
@@ -308,6 +309,20 @@ void Importer::RunChecker() {
   }
 }
 
+/// Constants that only the import has read (shapes, weights in another layout) go.
+void Importer::DropUnread() {
+  std::vector<bool> read(graph_.tensors.size());
+  for (const ir::Node& node : graph_.nodes) {
+    for (ir::TensorId id : node.inputs) {
+      if (id != ir::kNoTensor) read[static_cast<size_t>(id)] = true;
+    }
+  }
+  for (size_t i = 0; i < read.size(); ++i) {
+    ir::Tensor& tensor = graph_.tensors[i];
+    if (!read[i] && tensor.is_constant()) tensor = {};
+  }
+}
+
 std::optional<ir::Graph> Importer::Run() {
   if (!ReadFile()) return std::nullopt;
   const onnx::GraphProto& source = model_.graph();
@@ -325,6 +340,7 @@ std::optional<ir::Graph> Importer::Run() {
   if (source.output_size() == 0) Error("has no outputs");
   for (const auto& output : source.output()) ReadOutput(output);
   if (!diagnostics_.ok()) return std::nullopt;
+  DropUnread();
   RunChecker();
   return std::move(graph_);
 }

@@ -138,6 +138,17 @@ std::optional<std::vector<int64_t>> OnnxNode::Axes(std::vector<int64_t> axes, si
   return std::nullopt;
 }
 
+ir::TensorId OnnxNode::BroadcastOperand() {
+  const ir::TensorId b = input(1);
+  if (opset_ >= 7 || Int("broadcast", 0) == 0 || !Has("axis")) return b;
+  const size_t rank = dims(input(0)).size();
+  const auto axis = Axis(Int("axis", 0), rank);
+  if (!axis) return b;
+  std::vector<int32_t> shape = dims(b);
+  while (*axis + shape.size() < rank) shape.push_back(1);
+  return Reshape(b, shape);
+}
+
 std::optional<std::vector<int64_t>> OnnxNode::ConstantInts(int i) {
   if (is_constant(input(i))) {
     if (auto values = ir::IntegerValues(tensor(input(i)))) return values;

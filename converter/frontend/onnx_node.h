@@ -56,6 +56,9 @@ class OnnxNode {
   /// Axis within [0, rank), negative ones from the end; reports others.
   std::optional<size_t> Axis(int64_t axis, size_t rank);
   std::optional<std::vector<int64_t>> Axes(std::vector<int64_t> axes, size_t rank);
+  /// Input 1 of a binary operator, shaped so that it broadcasts from the last dimension on: before opset 7, it starts
+  /// at dimension `axis` of input 0.
+  ir::TensorId BroadcastOperand();
   /// Values of a constant integer input; reports one that is not.
   std::optional<std::vector<int64_t>> ConstantInts(int input);
   /// The only value of a constant float32 (or integer) input; reports others.

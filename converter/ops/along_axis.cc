@@ -1,4 +1,5 @@
 // arg_reduce: axis, smallest. cumulative_sum: axis, exclusive, reverse.
+#include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
@@ -82,6 +83,39 @@ bool CommuteSum(std::span<const int64_t> permutation, Node& node) {
   return true;
 }
 
+void EmitOnnxArg(frontend::OnnxNode& node, bool smallest) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  if (node.Int("select_last_index", 0) != 0)
+    return node.Error("asks for the last of equal values; the first is supported");
+  std::vector<int32_t> dims = node.dims(node.input(0));
+  const auto axis = node.Axis(node.Int("axis", 0), dims.size());
+  if (!axis) return;
+  Tensor output;
+  output.type = DataType::kInt64;
+  const TensorId y = node.EmitTyped(Op::kArgReduce, {node.input(0)}, std::move(output),
+                                    {{"axis", static_cast<int64_t>(*axis)}, {"smallest", int64_t{smallest}}});
+  dims[*axis] = 1;
+  node.SetOutput(0, node.Int("keepdims", 1) != 0 ? node.Reshape(y, dims) : y);
+}
+void ImportOnnxArgMax(frontend::OnnxNode& node) {
+  EmitOnnxArg(node, false);
+}
+void ImportOnnxArgMin(frontend::OnnxNode& node) {
+  EmitOnnxArg(node, true);
+}
+
+void ImportOnnxCumSum(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  const auto given = node.ConstantScalar(1);
+  if (!given) return;
+  const auto axis = node.Axis(static_cast<int64_t>(*given), node.dims(node.input(0)).size());
+  if (!axis) return;
+  node.SetOutput(0, node.Emit(Op::kCumulativeSum, {node.input(0)},
+                              {{"axis", static_cast<int64_t>(*axis)},
+                               {"exclusive", node.Int("exclusive", 0)},
+                               {"reverse", node.Int("reverse", 0)}}));
+}
+
 constexpr AttributeRule kArgAttributes[] = {{"axis", AttributeKind::kInt, true},
                                             {"smallest", AttributeKind::kInt, false}};
 constexpr AttributeRule kSumAttributes[] = {{"axis", AttributeKind::kInt, true},
@@ -89,13 +123,15 @@ constexpr AttributeRule kSumAttributes[] = {{"axis", AttributeKind::kInt, true},
                                             {"reverse", AttributeKind::kInt, false}};
 constexpr TfliteImport kArgTflite[] = {{56, "ARG_MAX", ImportArgMax}, {79, "ARG_MIN", ImportArgMin}};
 constexpr TfliteImport kSumTflite[] = {{128, "CUMSUM", ImportCumsum}};
+constexpr OnnxImport kArgOnnx[] = {{"ArgMax", 1, ImportOnnxArgMax}, {"ArgMin", 1, ImportOnnxArgMin}};
+constexpr OnnxImport kSumOnnx[] = {{"CumSum", 11, ImportOnnxCumSum}};
 
 }  // namespace
 
 extern const OpDef kArgReduceDef;
 extern const OpDef kCumulativeSumDef;
-const OpDef kArgReduceDef = {Op::kArgReduce, kArgAttributes, InferArg, LowerArg, kArgTflite};
+const OpDef kArgReduceDef = {Op::kArgReduce, kArgAttributes, InferArg, LowerArg, kArgTflite, NpuClass::kNone, kArgOnnx};
 const OpDef kCumulativeSumDef = {Op::kCumulativeSum, kSumAttributes,  InferSum, LowerSum,
-                                 kSumTflite,         NpuClass::kNone, {},       CommuteSum};
+                                 kSumTflite,         NpuClass::kNone, kSumOnnx, CommuteSum};
 
 }  // namespace takt::ir

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/window.h"
@@ -159,6 +160,65 @@ void ImportPrelu(frontend::TfliteNode& node) {
   ImportFunction(node, "prelu");
 }
 
+template <const char* kFunction>
+void ImportOnnx(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  node.SetOutput(
+      0, node.Emit(Op::kBinary, {node.input(0), node.BroadcastOperand()}, {{"function", std::string(kFunction)}}));
+}
+
+TensorId OnnxCast(frontend::OnnxNode& node, TensorId id, DataType type) {
+  if (node.failed() || node.tensor(id).type == type) return id;
+  Tensor output;
+  output.type = type;
+  return node.EmitTyped(Op::kCast, {id}, std::move(output));
+}
+
+/// Base and exponent may differ in type; the result has the base's.
+void ImportOnnxPow(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  const DataType type = node.tensor(node.input(0)).type;
+  const bool same = node.tensor(node.input(1)).type == type;
+  const DataType computed = same ? type : DataType::kFloat32;
+  const TensorId y = node.Emit(
+      Op::kBinary, {OnnxCast(node, node.input(0), computed), OnnxCast(node, node.BroadcastOperand(), computed)},
+      {{"function", std::string("power")}});
+  node.SetOutput(0, OnnxCast(node, y, type));
+}
+
+/// Any number of operands, one after the other.
+template <const char* kFunction>
+void ImportOnnxExtreme(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1 << 16) || !node.CheckOutputs(1)) return;
+  TensorId best = node.input(0);
+  for (int i = 1; i < node.input_count(); ++i)
+    best = node.Emit(Op::kBinary, {best, node.input(i)}, {{"function", std::string(kFunction)}});
+  node.SetOutput(0, best);
+}
+
+/// Before opset 7, a slope for each channel has rank 1.
+void ImportOnnxPrelu(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  TensorId slope = node.input(1);
+  const std::vector<int32_t> x = node.dims(node.input(0));
+  if (node.opset() < 7 && node.dims(slope).size() == 1 && x.size() > 2) {
+    std::vector<int32_t> dims(x.size() - 1, 1);
+    dims[0] = node.dims(slope)[0];
+    slope = node.Reshape(slope, dims);
+  }
+  node.SetOutput(0, node.Emit(Op::kBinary, {node.input(0), slope}, {{"function", std::string("prelu")}}));
+}
+
+void ImportOnnxReciprocal(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const TensorId one = node.FloatConstant({1}, {1.0f});
+  node.SetOutput(0, node.Emit(Op::kBinary, {one, node.input(0)}, {{"function", std::string("divide")}}));
+}
+
+constexpr char kDivide[] = "divide";
+constexpr char kMaximum[] = "maximum";
+constexpr char kMinimum[] = "minimum";
+
 constexpr AttributeRule kAttributes[] = {{"function", AttributeKind::kString, true},
                                          {"activation", AttributeKind::kString, false}};
 constexpr TfliteImport kTflite[] = {{42, "DIV", ImportDiv},
@@ -169,11 +229,14 @@ constexpr TfliteImport kTflite[] = {{42, "DIV", ImportDiv},
                                     {90, "FLOOR_DIV", ImportFloorDiv},
                                     {95, "FLOOR_MOD", ImportFloorMod},
                                     {99, "SQUARED_DIFFERENCE", ImportSquaredDifference}};
+constexpr OnnxImport kOnnx[] = {{"Div", 1, ImportOnnx<kDivide>},         {"Pow", 1, ImportOnnxPow},
+                                {"PRelu", 1, ImportOnnxPrelu},           {"Max", 1, ImportOnnxExtreme<kMaximum>},
+                                {"Min", 1, ImportOnnxExtreme<kMinimum>}, {"Reciprocal", 1, ImportOnnxReciprocal}};
 
 }  // namespace
 
 extern const OpDef kBinaryDef;
 const OpDef kBinaryDef = {Op::kBinary, kAttributes,       Infer, Lower, kTflite, NpuClass::kElementwise,
-                          {},          CommuteElementwise};
+                          kOnnx,       CommuteElementwise};
 
 }  // namespace takt::ir

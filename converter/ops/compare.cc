@@ -1,4 +1,5 @@
 // compare: function. Operands broadcast; the output is boolean.
+#include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ops/binary.h"
 #include "converter/ops/quantized_params.h"
@@ -40,6 +41,13 @@ void Import(frontend::TfliteNode& node) {
     node.Add(Op::kCompare, {node.input(0), node.input(1)}, {{"function", std::string(kFunction)}});
 }
 
+template <const char* kFunction>
+void ImportOnnx(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  node.SetOutput(
+      0, node.Emit(Op::kCompare, {node.input(0), node.BroadcastOperand()}, {{"function", std::string(kFunction)}}));
+}
+
 constexpr char kEqual[] = "equal";
 constexpr char kNotEqual[] = "not_equal";
 constexpr char kGreater[] = "greater";
@@ -54,11 +62,16 @@ constexpr TfliteImport kTflite[] = {{58, "LESS", Import<kLess>},
                                     {63, "LESS_EQUAL", Import<kLessEqual>},
                                     {71, "EQUAL", Import<kEqual>},
                                     {72, "NOT_EQUAL", Import<kNotEqual>}};
+constexpr OnnxImport kOnnx[] = {{"Equal", 1, ImportOnnx<kEqual>},
+                                {"Greater", 1, ImportOnnx<kGreater>},
+                                {"GreaterOrEqual", 12, ImportOnnx<kGreaterEqual>},
+                                {"Less", 1, ImportOnnx<kLess>},
+                                {"LessOrEqual", 12, ImportOnnx<kLessEqual>}};
 
 }  // namespace
 
 extern const OpDef kCompareDef;
 const OpDef kCompareDef = {Op::kCompare, kAttributes,       Infer, Lower, kTflite, NpuClass::kElementwise,
-                           {},           CommuteElementwise};
+                           kOnnx,        CommuteElementwise};
 
 }  // namespace takt::ir

@@ -132,13 +132,6 @@ void ImportOnnxDropout(frontend::OnnxNode& node) {
   node.SetOutput(0, node.input(0));
 }
 
-void ImportOnnxCast(frontend::OnnxNode& node) {
-  if (!node.CheckInputs(1, 1)) return;
-  const DataType type = node.tensor(node.input(0)).type;
-  if (type != DataType::kNone && node.TypeAttribute("to") == type) return node.SetOutput(0, node.input(0));
-  node.Error("changes the type of a tensor that is not constant; export the model without it");
-}
-
 void ImportOnnxTranspose(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
   const auto rank = static_cast<int64_t>(node.dims(node.input(0)).size());
@@ -204,8 +197,7 @@ constexpr TfliteImport kTransposeTflite[] = {{39, "TRANSPOSE", ImportTranspose},
 constexpr TfliteImport kCopyTflite[] = {{77, "SHAPE", ImportShape}, {93, "ZEROS_LIKE", ImportZerosLike},
                                         {94, "FILL", ImportFill},   {96, "RANGE", ImportRange},
                                         {110, "RANK", ImportRank},  {145, "BROADCAST_ARGS", ImportBroadcastArgs}};
-constexpr OnnxImport kCopyOnnx[] = {
-    {"Identity", 1, ImportOnnxIdentity}, {"Dropout", 1, ImportOnnxDropout}, {"Cast", 6, ImportOnnxCast}};
+constexpr OnnxImport kCopyOnnx[] = {{"Identity", 1, ImportOnnxIdentity}, {"Dropout", 1, ImportOnnxDropout}};
 constexpr OnnxImport kPadOnnx[] = {{"Pad", 1, ImportOnnxPad}};
 constexpr OnnxImport kTransposeOnnx[] = {{"Transpose", 1, ImportOnnxTranspose}};
 

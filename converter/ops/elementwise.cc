@@ -79,20 +79,9 @@ void ImportAddN(frontend::TfliteNode& node) {
   node.Add(Op::kAdd, {sum, node.input(node.input_count() - 1)});
 }
 
-/// Before opset 7, operand b starts at dimension `axis` of a rather than ending with it.
-TensorId OnnxOperand(frontend::OnnxNode& node) {
-  const TensorId b = node.input(1);
-  if (node.opset() >= 7 || node.Int("broadcast", 0) == 0 || !node.Has("axis")) return b;
-  std::vector<int32_t> dims = node.dims(b);
-  const auto axis = node.Axis(node.Int("axis", 0), node.dims(node.input(0)).size());
-  if (!axis) return b;
-  while (*axis + dims.size() < node.dims(node.input(0)).size()) dims.push_back(1);
-  return node.Reshape(b, dims);
-}
-
 void ImportOnnxBinary(frontend::OnnxNode& node, Op op, const std::map<std::string, Attribute>& attributes) {
   if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
-  node.SetOutput(0, node.Emit(op, {node.input(0), OnnxOperand(node)}, attributes));
+  node.SetOutput(0, node.Emit(op, {node.input(0), node.BroadcastOperand()}, attributes));
 }
 
 void ImportOnnxAdd(frontend::OnnxNode& node) {
@@ -105,11 +94,21 @@ void ImportOnnxMul(frontend::OnnxNode& node) {
   ImportOnnxBinary(node, Op::kMul, {});
 }
 
-void ImportOnnxSum(frontend::OnnxNode& node) {
-  if (!node.CheckInputs(1, 1 << 16) || !node.CheckOutputs(1)) return;
+/// Any number of operands, added one after the other.
+TensorId OnnxTotal(frontend::OnnxNode& node) {
   TensorId sum = node.input(0);
   for (int i = 1; i < node.input_count(); ++i) sum = node.Emit(Op::kAdd, {sum, node.input(i)});
-  node.SetOutput(0, sum);
+  return sum;
+}
+
+void ImportOnnxSum(frontend::OnnxNode& node) {
+  if (node.CheckInputs(1, 1 << 16) && node.CheckOutputs(1)) node.SetOutput(0, OnnxTotal(node));
+}
+
+void ImportOnnxMean(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1 << 16) || !node.CheckOutputs(1)) return;
+  const TensorId count = node.FloatConstant({1}, {static_cast<float>(node.input_count())});
+  node.SetOutput(0, node.Emit(Op::kBinary, {OnnxTotal(node), count}, {{"function", std::string("divide")}}));
 }
 
 /// y = x * a + b for each channel, a = scale / sqrt(variance + epsilon), b = bias - mean * a.
@@ -145,7 +144,8 @@ constexpr AttributeRule kAddAttributes[] = {{"function", AttributeKind::kString,
                                             {"activation", AttributeKind::kString, false}};
 constexpr AttributeRule kMulAttributes[] = {{"activation", AttributeKind::kString, false}};
 constexpr TfliteImport kAddTflite[] = {{0, "ADD", ImportAdd}, {41, "SUB", ImportSub}, {106, "ADD_N", ImportAddN}};
-constexpr OnnxImport kAddOnnx[] = {{"Add", 1, ImportOnnxAdd}, {"Sub", 1, ImportOnnxSub}, {"Sum", 1, ImportOnnxSum}};
+constexpr OnnxImport kAddOnnx[] = {
+    {"Add", 1, ImportOnnxAdd}, {"Sub", 1, ImportOnnxSub}, {"Sum", 1, ImportOnnxSum}, {"Mean", 1, ImportOnnxMean}};
 constexpr OnnxImport kMulOnnx[] = {{"Mul", 1, ImportOnnxMul}, {"BatchNormalization", 1, ImportOnnxBatchNormalization}};
 constexpr TfliteImport kMulTflite[] = {{18, "MUL", ImportMul}};
 

@@ -107,9 +107,12 @@ void ImportOnnxMatMul(frontend::OnnxNode& node) {
   if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
   std::vector<int32_t> a = node.dims(node.input(0));
   std::vector<int32_t> b = node.dims(node.input(1));
-  if (a.empty() || b.empty() || b.size() > 2) {
-    return node.Error("shapes " + DimsText(a) + " and " + DimsText(b) + ": the second operand must have rank 1 or 2");
-  }
+  if (a.empty() || b.empty())
+    return node.Error("shapes " + DimsText(a) + " and " + DimsText(b) + ": a scalar has no product");
+  if (b.size() > 2 && a.size() > 1)
+    return node.SetOutput(0, node.Emit(Op::kBatchMatMul, {node.input(0), node.input(1)}));
+  if (b.size() > 2)
+    return node.Error("shapes " + DimsText(a) + " and " + DimsText(b) + ": give the first operand rank 2");
   const bool column = b.size() == 1;
   const bool row = a.size() == 1;
   if (column) b.push_back(1);

@@ -1,4 +1,5 @@
 // logic: function. select: none. Operands broadcast.
+#include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
 #include "converter/ops/binary.h"
@@ -94,19 +95,41 @@ void ImportWhere(frontend::TfliteNode& node) {
   output.data = std::make_shared<const Bytes>(ToBytes(indices));
 }
 
+void EmitOnnxLogic(frontend::OnnxNode& node, const char* function) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  node.SetOutput(
+      0, node.Emit(Op::kLogic, {node.input(0), node.BroadcastOperand()}, {{"function", std::string(function)}}));
+}
+void ImportOnnxAnd(frontend::OnnxNode& node) {
+  EmitOnnxLogic(node, "conjunction");
+}
+void ImportOnnxOr(frontend::OnnxNode& node) {
+  EmitOnnxLogic(node, "disjunction");
+}
+void ImportOnnxNot(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  node.SetOutput(0, node.Emit(Op::kLogic, {node.input(0)}, {{"function", std::string("negation")}}));
+}
+void ImportOnnxWhere(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(3, 3) || !node.CheckOutputs(1)) return;
+  node.SetOutput(0, node.Emit(Op::kSelect, {node.input(0), node.input(1), node.input(2)}));
+}
+
 constexpr AttributeRule kLogicAttributes[] = {{"function", AttributeKind::kString, true}};
 constexpr TfliteImport kLogicTflite[] = {
     {84, "LOGICAL_OR", ImportOr}, {86, "LOGICAL_AND", ImportAnd}, {87, "LOGICAL_NOT", ImportNot}};
 constexpr TfliteImport kSelectTflite[] = {
     {64, "SELECT", ImportSelect}, {109, "WHERE", ImportWhere}, {123, "SELECT_V2", ImportSelectV2}};
+constexpr OnnxImport kLogicOnnx[] = {{"And", 1, ImportOnnxAnd}, {"Or", 1, ImportOnnxOr}, {"Not", 1, ImportOnnxNot}};
+constexpr OnnxImport kSelectOnnx[] = {{"Where", 9, ImportOnnxWhere}};
 
 }  // namespace
 
 extern const OpDef kLogicDef;
 extern const OpDef kSelectDef;
 const OpDef kLogicDef = {Op::kLogic,   kLogicAttributes,       InferLogic, LowerLogic,
-                         kLogicTflite, NpuClass::kElementwise, {},         CommuteElementwise};
-const OpDef kSelectDef = {Op::kSelect,       {}, InferSelect, LowerSelect, kSelectTflite, NpuClass::kElementwise, {},
-                          CommuteElementwise};
+                         kLogicTflite, NpuClass::kElementwise, kLogicOnnx, CommuteElementwise};
+const OpDef kSelectDef = {
+    Op::kSelect, {}, InferSelect, LowerSelect, kSelectTflite, NpuClass::kElementwise, kSelectOnnx, CommuteElementwise};
 
 }  // namespace takt::ir

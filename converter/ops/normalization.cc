@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
@@ -102,6 +103,61 @@ void ImportFakeQuant(frontend::TfliteNode& node) {
            {{"function", Function("add")}});
 }
 
+/// Across channels, which are dimension 1; the sum has `size` terms, alpha divides by it.
+void ImportOnnxLrn(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const int64_t size = node.Int("size", 0);
+  if (size < 1 || size % 2 == 0) return node.Error("size " + std::to_string(size) + " is not odd and positive");
+  const TensorId y = node.Emit(Op::kLocalResponseNormalization, {node.ToNhwc(node.input(0))},
+                               {{"radius", (size - 1) / 2},
+                                {"bias", node.Float("bias", 1.0)},
+                                {"alpha", node.Float("alpha", 1e-4) / static_cast<double>(size)},
+                                {"beta", node.Float("beta", 0.75)}});
+  node.SetOutput(0, node.FromNhwc(y, node.dims(node.input(0)).size()));
+}
+
+TensorId EmitOnnxMean(frontend::OnnxNode& node, TensorId x, const std::vector<int64_t>& axes) {
+  return node.Emit(Op::kMean, {x}, {{"axes", axes}, {"keep_dims", int64_t{1}}});
+}
+
+/// (x - mean) / sqrt(variance + epsilon) over the axes, times scale, plus bias if there is one. Outputs 1 and 2, where
+/// used, are the mean and 1 / sqrt(variance + epsilon).
+void EmitOnnxNormalization(frontend::OnnxNode& node, const std::vector<int64_t>& axes, TensorId scale, TensorId bias) {
+  const TensorId x = node.input(0);
+  const TensorId mean = EmitOnnxMean(node, x, axes);
+  const TensorId centered = node.Emit(Op::kAdd, {x, mean}, {{"function", std::string("subtract")}});
+  const TensorId squares = node.Emit(Op::kUnary, {centered}, {{"function", std::string("square")}});
+  const TensorId epsilon = node.FloatConstant({1}, {static_cast<float>(node.Float("epsilon", 1e-5))});
+  const TensorId variance = node.Emit(Op::kAdd, {EmitOnnxMean(node, squares, axes), epsilon});
+  const TensorId factor = node.Emit(Op::kUnary, {variance}, {{"function", std::string("rsqrt")}});
+  const TensorId y = node.Emit(Op::kMul, {node.Emit(Op::kMul, {centered, factor}), scale});
+  if (node.output_count() > 1) node.SetOutput(1, mean);
+  if (node.output_count() > 2) node.SetOutput(2, factor);
+  node.SetOutput(0, bias == kNoTensor ? y : node.Emit(Op::kAdd, {y, bias}));
+}
+
+void ImportOnnxLayer(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 3) || !node.CheckOutputs(3)) return;
+  const size_t rank = node.dims(node.input(0)).size();
+  const auto first = node.Axis(node.Int("axis", -1), rank);
+  if (!first) return;
+  std::vector<int64_t> axes;
+  for (size_t i = *first; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
+  EmitOnnxNormalization(node, axes, node.input(1), node.input(2));
+}
+
+/// Over the spatial dimensions of each channel; scale and bias are per channel.
+void ImportOnnxInstance(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(3, 3) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> x = node.dims(node.input(0));
+  if (x.size() < 3) return node.Error("takes an input of rank 3 or more");
+  std::vector<int64_t> axes;
+  for (size_t i = 2; i < x.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+  std::vector<int32_t> channels(x.size() - 1, 1);
+  channels[0] = x[1];
+  EmitOnnxNormalization(node, axes, node.Reshape(node.input(1), channels), node.Reshape(node.input(2), channels));
+}
+
 constexpr AttributeRule kAttributes[] = {{"radius", AttributeKind::kInt, true},
                                          {"bias", AttributeKind::kFloat, true},
                                          {"alpha", AttributeKind::kFloat, true},
@@ -110,10 +166,14 @@ constexpr TfliteImport kTflite[] = {{11, "L2_NORMALIZATION", ImportL2},
                                     {13, "LOCAL_RESPONSE_NORMALIZATION", ImportLocalResponse},
                                     {50, "LOG_SOFTMAX", ImportLogSoftmax},
                                     {80, "FAKE_QUANT", ImportFakeQuant}};
+constexpr OnnxImport kOnnx[] = {{"LRN", 1, ImportOnnxLrn},
+                                {"LayerNormalization", 17, ImportOnnxLayer},
+                                {"InstanceNormalization", 6, ImportOnnxInstance}};
 
 }  // namespace
 
 extern const OpDef kLocalResponseNormalizationDef;
-const OpDef kLocalResponseNormalizationDef = {Op::kLocalResponseNormalization, kAttributes, Infer, Lower, kTflite};
+const OpDef kLocalResponseNormalizationDef = {
+    Op::kLocalResponseNormalization, kAttributes, Infer, Lower, kTflite, NpuClass::kNone, kOnnx};
 
 }  // namespace takt::ir

@@ -159,41 +159,85 @@ void Import(frontend::TfliteNode& node) {
   node.Add(Op::kReduce, {extreme ? node.ToOutputScale(node.input(0)) : node.input(0)}, std::move(*attributes));
 }
 
-void EmitOnnxMean(frontend::OnnxNode& node, const std::vector<int64_t>& given, bool keep) {
-  const std::vector<int32_t> x = node.dims(node.input(0));
-  const auto axes = node.Axes(given, x.size());
-  if (!axes) return;
-  if (axes->empty()) return node.SetOutput(0, node.input(0));
-  const TensorId y = node.Emit(Op::kMean, {node.input(0)}, {{"axes", *axes}, {"keep_dims", int64_t{1}}});
-  std::vector<int32_t> dims;
-  for (size_t i = 0; i < x.size(); ++i) {
-    if (!Has(*axes, i)) dims.push_back(x[i]);
-    if (Has(*axes, i) && keep) dims.push_back(1);
-  }
-  node.SetOutput(0, node.Reshape(y, dims));
+/// Axes are an attribute, or input 1 from opset `input_since` on; none means all.
+std::optional<std::vector<int64_t>> OnnxAxes(frontend::OnnxNode& node, int input_since) {
+  if (!node.CheckInputs(1, node.opset() < input_since ? 1 : 2) || !node.CheckOutputs(1)) return std::nullopt;
+  const size_t rank = node.dims(node.input(0)).size();
+  const auto axes = node.has_input(1) ? node.ConstantInts(1) : node.Ints("axes", {});
+  if (!axes) return std::nullopt;
+  if (!axes->empty() || node.Int("noop_with_empty_axes", 0) != 0) return node.Axes(*axes, rank);
+  std::vector<int64_t> all(rank);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
-/// Axes are an attribute before opset 18, an input from then on; none means all.
+/// Reduces `x` over the axes and sheds them unless they are kept.
+TensorId EmitOnnxReduction(frontend::OnnxNode& node, Op op, Attributes attributes, TensorId x,
+                           const std::vector<int64_t>& axes, bool keep) {
+  if (axes.empty() || node.failed()) return x;
+  attributes["axes"] = axes;
+  attributes["keep_dims"] = int64_t{1};
+  const std::vector<int32_t> from = node.dims(x);
+  const TensorId y = node.Emit(op, {x}, std::move(attributes));
+  std::vector<int32_t> dims;
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (!Has(axes, i)) dims.push_back(from[i]);
+    if (Has(axes, i) && keep) dims.push_back(1);
+  }
+  return node.Reshape(y, dims);
+}
+
 void ImportOnnxReduceMean(frontend::OnnxNode& node) {
-  if (!node.CheckInputs(1, node.opset() < 18 ? 1 : 2) || !node.CheckOutputs(1)) return;
-  std::vector<int64_t> axes = node.Ints("axes", {});
-  if (node.has_input(1)) {
-    const auto values = node.ConstantInts(1);
-    if (!values) return;
-    axes = *values;
-  }
-  if (axes.empty() && node.Int("noop_with_empty_axes", 0) == 0) {
-    axes.resize(node.dims(node.input(0)).size());
-    std::iota(axes.begin(), axes.end(), 0);
-  }
-  EmitOnnxMean(node, axes, node.Int("keepdims", 1) != 0);
+  const auto axes = OnnxAxes(node, 18);
+  if (axes)
+    node.SetOutput(0, EmitOnnxReduction(node, Op::kMean, {}, node.input(0), *axes, node.Int("keepdims", 1) != 0));
 }
 
 void ImportOnnxGlobalAverage(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
   std::vector<int64_t> axes;
   for (size_t i = 2; i < node.dims(node.input(0)).size(); ++i) axes.push_back(static_cast<int64_t>(i));
-  EmitOnnxMean(node, axes, true);
+  node.SetOutput(0, EmitOnnxReduction(node, Op::kMean, {}, node.input(0), axes, true));
+}
+
+/// after(reduce(before(x))), where either function may be absent.
+void EmitOnnxReduce(frontend::OnnxNode& node, const char* before, const char* reduce, const char* after,
+                    int input_since = 18) {
+  const auto axes = OnnxAxes(node, input_since);
+  if (!axes) return;
+  const auto unary = [&](TensorId x, const char* function) {
+    return function ? node.Emit(Op::kUnary, {x}, {{"function", std::string(function)}}) : x;
+  };
+  const TensorId y = EmitOnnxReduction(node, Op::kReduce, {{"function", std::string(reduce)}},
+                                       unary(node.input(0), before), *axes, node.Int("keepdims", 1) != 0);
+  node.SetOutput(0, unary(y, after));
+}
+void ImportOnnxReduceSum(frontend::OnnxNode& node) {
+  EmitOnnxReduce(node, nullptr, kSum, nullptr, 13);
+}
+void ImportOnnxReduceMax(frontend::OnnxNode& node) {
+  EmitOnnxReduce(node, nullptr, kMaximum, nullptr);
+}
+void ImportOnnxReduceMin(frontend::OnnxNode& node) {
+  EmitOnnxReduce(node, nullptr, kMinimum, nullptr);
+}
+void ImportOnnxReduceProd(frontend::OnnxNode& node) {
+  EmitOnnxReduce(node, nullptr, kProduct, nullptr);
+}
+void ImportOnnxReduceL1(frontend::OnnxNode& node) {
+  EmitOnnxReduce(node, "abs", kSum, nullptr);
+}
+void ImportOnnxReduceL2(frontend::OnnxNode& node) {
+  EmitOnnxReduce(node, "square", kSum, "sqrt");
+}
+void ImportOnnxReduceLogSum(frontend::OnnxNode& node) {
+  EmitOnnxReduce(node, nullptr, kSum, "log");
+}
+void ImportOnnxReduceLogSumExp(frontend::OnnxNode& node) {
+  EmitOnnxReduce(node, "exp", kSum, "log");
+}
+void ImportOnnxReduceSumSquare(frontend::OnnxNode& node) {
+  EmitOnnxReduce(node, "square", kSum, nullptr);
 }
 
 bool Commute(std::span<const int64_t> permutation, Node& node) {
@@ -217,16 +261,25 @@ constexpr TfliteImport kReduceTflite[] = {{74, "SUM", Import<kSum>},
                                           {89, "REDUCE_MIN", Import<kMinimum>},
                                           {91, "REDUCE_ANY", Import<kAny>},
                                           {140, "REDUCE_ALL", Import<kAll>}};
-constexpr OnnxImport kOnnx[] = {{"ReduceMean", 1, ImportOnnxReduceMean},
-                                {"GlobalAveragePool", 1, ImportOnnxGlobalAverage}};
+constexpr OnnxImport kMeanOnnx[] = {{"ReduceMean", 1, ImportOnnxReduceMean},
+                                    {"GlobalAveragePool", 1, ImportOnnxGlobalAverage}};
+constexpr OnnxImport kReduceOnnx[] = {{"ReduceSum", 1, ImportOnnxReduceSum},
+                                      {"ReduceMax", 1, ImportOnnxReduceMax},
+                                      {"ReduceMin", 1, ImportOnnxReduceMin},
+                                      {"ReduceProd", 1, ImportOnnxReduceProd},
+                                      {"ReduceL1", 1, ImportOnnxReduceL1},
+                                      {"ReduceL2", 1, ImportOnnxReduceL2},
+                                      {"ReduceLogSum", 1, ImportOnnxReduceLogSum},
+                                      {"ReduceLogSumExp", 1, ImportOnnxReduceLogSumExp},
+                                      {"ReduceSumSquare", 1, ImportOnnxReduceSumSquare}};
 
 }  // namespace
 
 extern const OpDef kMeanDef;
 extern const OpDef kReduceDef;
 const OpDef kMeanDef = {Op::kMean,       kMeanAttributes, Infer,   LowerMean,       kMeanTflite,
-                        NpuClass::kPool, kOnnx,           Commute, QuantRule::kFree};
-const OpDef kReduceDef = {Op::kReduce,   kReduceAttributes, Infer, LowerReduce,
-                          kReduceTflite, NpuClass::kNone,   {},    Commute};
+                        NpuClass::kPool, kMeanOnnx,       Commute, QuantRule::kFree};
+const OpDef kReduceDef = {Op::kReduce,   kReduceAttributes, Infer,       LowerReduce,
+                          kReduceTflite, NpuClass::kNone,   kReduceOnnx, Commute};
 
 }  // namespace takt::ir

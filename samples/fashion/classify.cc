@@ -74,7 +74,8 @@ std::array<float, 10> Probabilities(const takt::TensorInfo& output) {
   std::array<float, 10> result = {};
   std::ranges::copy(output.as<float>(), result.begin());
   const std::span<const int8_t> stored = output.as<int8_t>();
-  for (size_t i = 0; i < stored.size(); ++i) result[i] = output.scale * static_cast<float>(stored[i] - output.zero_point);
+  for (size_t i = 0; i < stored.size(); ++i)
+    result[i] = output.scale * static_cast<float>(stored[i] - output.zero_point);
   return result;
 }
 

@@ -116,7 +116,7 @@ nlohmann::ordered_json BenchJson(const Options& options, const PlanFile& file, c
   for (uint32_t i = 0; i < measured.step_sums.size(); ++i) {
     const double share =
         step_total == 0 ? 0 : static_cast<double>(measured.step_sums[i]) / static_cast<double>(step_total);
-    json["steps"].push_back({{"index", i}, {"name", report::StepName(file.root(), i)}, {"share", share}});
+    json["steps"].push_back({{"index", i}, {"name", report::StepName(file.plan(), i)}, {"share", share}});
   }
   return json;
 }

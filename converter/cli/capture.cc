@@ -52,14 +52,9 @@ class Recorder {
     if (view.constant || seen_[tensor]) return;
     seen_[tensor] = true;
     const TensorOriginView origin = plan.tensor_origin(tensor);
-    Captured one{step,
-                 report::StepName(session_.file().root(), step),
-                 origin.source,
-                 view.type,
-                 origin.scale,
-                 origin.zero_point,
-                 1,
-                 {}};
+    Captured one{
+        step, report::StepName(session_.plan(), step), origin.source, view.type, origin.scale, origin.zero_point, 1,
+        {}};
     for (int k = 0; k < view.rank; ++k) one.elements *= static_cast<uint64_t>(view.dims[k]);
     one.bytes.resize(plan.tensor_bytes(tensor));
     const std::span<const std::byte> memory = session_.net().tensor(tensor);

@@ -147,7 +147,7 @@ int Run(Options& options) {
   const Requirements need = PlanNeed(file, "reference");
   WriteFiles(files);
   if (options.json) {
-    nlohmann::ordered_json json = report::PlanJson(file.root(), made.plan.size(), need);
+    nlohmann::ordered_json json = report::PlanJson(file.plan(), need);
     json["diagnostics"] = DiagnosticsJson(made.diagnostics);
     if (machine) json["npu"] = npu::ReportJson(made.graph, made.npu, *machine);
     if (!made.accuracy.tensors.empty()) json["accuracy"] = AccuracyJson(made.accuracy);
@@ -155,7 +155,7 @@ int Run(Options& options) {
   } else {
     PrintDiagnostics(made.diagnostics);
     std::printf("%s -> %s\n%s", options.model.c_str(), options.output.c_str(),
-                report::SummaryText(file.root(), made.plan.size(), need).c_str());
+                report::SummaryText(file.plan(), need).c_str());
     if (machine) std::printf("%s", npu::ReportText(made.graph, made.npu, *machine).c_str());
     std::printf("%s", AccuracyText(made.accuracy, 5).c_str());
   }

@@ -48,7 +48,7 @@ std::string HeaderText(const std::string& name, const PlanFile& file) {
   absl::StrAppendFormat(&text, "inline constexpr unsigned kPlanBytes = %d;\n", file.plan().bytes().size());
   absl::StrAppendFormat(&text, "inline constexpr unsigned kArenaCount = %d;\n", need.arena_count);
   for (uint32_t i = 0; i < need.arena_count; ++i) {
-    std::string arena = report::ArenaName(file.root(), i);
+    std::string arena = report::ArenaName(file.plan(), i);
     std::replace(arena.begin(), arena.end(), '.', '_');
     arena[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(arena[0])));
     absl::StrAppendFormat(&text, "inline constexpr unsigned k%sBytes = %d;\n", arena, need.arenas[i].bytes);

@@ -29,15 +29,15 @@ struct Options {
 int InspectPlan(const Options& options, const std::vector<uint8_t>& bytes) {
   const PlanFile file(options.file, bytes);
   const Requirements need = PlanNeed(file, options.port);
-  if (!options.svg.empty()) WriteFiles({TextFile(options.svg, report::MemoryMapSvg(file.root()))});
+  if (!options.svg.empty()) WriteFiles({TextFile(options.svg, report::MemoryMapSvg(file.plan()))});
   if (options.json) {
-    std::printf("%s\n", report::PlanJson(file.root(), bytes.size(), need).dump(2).c_str());
+    std::printf("%s\n", report::PlanJson(file.plan(), need).dump(2).c_str());
     return kDone;
   }
-  std::printf("%s: %s\n", options.file.c_str(), report::SummaryText(file.root(), bytes.size(), need).c_str());
-  std::printf("%s\n", report::StepsText(file.root()).c_str());
+  std::printf("%s: %s\n", options.file.c_str(), report::SummaryText(file.plan(), need).c_str());
+  std::printf("%s\n", report::StepsText(file.plan()).c_str());
   for (uint32_t i = 0; i < file.plan().arena_count(); ++i) {
-    std::printf("%s\n", report::MemoryMapText(file.root(), i, ColourWanted()).c_str());
+    std::printf("%s\n", report::MemoryMapText(file.plan(), i, ColourWanted()).c_str());
   }
   return kDone;
 }

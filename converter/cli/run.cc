@@ -50,7 +50,7 @@ int Run(const Options& options) {
   }
   if (options.json) {
     const nlohmann::ordered_json json = {
-        {"port", options.port}, {"outputs", report::OutputsJson(session.file().root())}, {"files", written}};
+        {"port", options.port}, {"outputs", report::OutputsJson(session.plan())}, {"files", written}};
     std::printf("%s\n", json.dump(2).c_str());
     return kDone;
   }

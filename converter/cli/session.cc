@@ -8,10 +8,11 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "converter/cli/files.h"
 #include "converter/cli/npy.h"
 #include "converter/npu/compiler.h"
+#include "converter/report/plan_report.h"
+#include "schema/plan_generated.h"
 
 namespace takt::cli {
 namespace {
@@ -22,8 +23,7 @@ std::string InputText(const Plan& plan, uint32_t i) {
   const BindingView input = plan.input(i);
   const TensorView tensor = plan.tensor(input.tensor);
   return absl::StrCat("input ", i, " '", std::string(input.name), "' wants ", plan.tensor_bytes(input.tensor),
-                      " bytes: ", schema::EnumNameDataType(static_cast<schema::DataType>(tensor.type)), "[",
-                      absl::StrJoin(tensor.dims, tensor.dims + tensor.rank, ","), "]");
+                      " bytes: ", report::TensorText(tensor));
 }
 
 std::vector<uint8_t> RandomInput(const Plan& plan, uint32_t tensor, std::mt19937_64& random) {

@@ -15,7 +15,6 @@
 #include "engine/core/interpreter.h"
 #include "engine/plan/plan.h"
 #include "ports/npu_emu/npu_emu.h"
-#include "schema/plan_generated.h"
 
 namespace takt::cli {
 
@@ -45,7 +44,6 @@ class PlanFile {
   explicit PlanFile(const std::string& path);
   PlanFile(const std::string& path, std::span<const uint8_t> bytes);
   const Plan& plan() const { return plan_; }
-  const schema::Plan& root() const { return *schema::GetPlan(bytes_.span().data()); }
   const std::string& path() const { return path_; }
 
  private:

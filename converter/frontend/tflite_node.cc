@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 
 namespace takt::frontend {
@@ -46,14 +47,8 @@ std::optional<std::vector<int64_t>> TfliteNode::ConstantInts(int i) {
     Error("input " + std::to_string(i) + " must be a constant of int32 or int64; make it one when exporting", input(i));
     return std::nullopt;
   }
-  const size_t width = BitWidth(t.type) / 8;
-  std::vector<int64_t> values;
-  for (size_t at = 0; at + width <= t.data->size(); at += width) {
-    uint64_t bits = 0;
-    for (size_t b = 0; b < width; ++b) bits |= static_cast<uint64_t>((*t.data)[at + b]) << (8 * b);
-    values.push_back(width == 4 ? static_cast<int32_t>(static_cast<uint32_t>(bits)) : static_cast<int64_t>(bits));
-  }
-  for (int64_t value : values) {
+  const auto values = ir::IntegerValues(t);
+  for (int64_t value : *values) {
     if (value >= INT32_MIN && value <= INT32_MAX) continue;
     Error("input " + std::to_string(i) + " has value " + std::to_string(value) + "; allowed are those of int32",
           input(i));
@@ -74,12 +69,8 @@ bool TfliteNode::SetDims(int i, const std::vector<int32_t>& dims) {
   std::vector<int32_t>& recorded = graph_.tensor(output(i)).dims;
   if (reshaped_) recorded = dims;
   if (recorded == dims) return true;
-  const auto text = [](const std::vector<int32_t>& values) {
-    std::string list;
-    for (const int32_t value : values) list += (list.empty() ? "" : ", ") + std::to_string(value);
-    return "[" + list + "]";
-  };
-  Error("gives an output of shape " + text(dims) + ", but the file records " + text(recorded) + "; export it anew",
+  Error("gives an output of shape " + ir::DimsText(dims) + ", but the file records " + ir::DimsText(recorded) +
+            "; export it anew",
         output(i));
   return false;
 }

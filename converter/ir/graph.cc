@@ -6,6 +6,12 @@
 
 namespace takt::ir {
 
+std::string DimsText(const std::vector<int32_t>& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + std::to_string(dims[i]);
+  return text + "]";
+}
+
 int64_t Tensor::element_count() const {
   int64_t count = 1;
   for (int32_t dim : dims) count *= dim;

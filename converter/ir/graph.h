@@ -37,6 +37,9 @@ struct View {
   friend bool operator==(const View&, const View&) = default;
 };
 
+/// "[1, 2]"
+std::string DimsText(const std::vector<int32_t>& dims);
+
 using Bytes = std::vector<uint8_t>;
 
 /// Row-major; NHWC where the op has a spatial meaning. `data` holds the bytes of a constant, little-endian, shared

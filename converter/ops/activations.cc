@@ -6,16 +6,11 @@
 #include "converter/ir/op_def.h"
 #include "converter/ops/int16_functions.h"
 #include "converter/ops/quantized_params.h"
+#include "converter/ops/shape_rules.h"
 #include "converter/ops/unary_table.h"
 
 namespace takt::ir {
 namespace {
-
-std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
-  const Tensor& input = graph.tensor(node.inputs[0]);
-  outputs = {{input.type, input.dims}};
-  return "";
-}
 
 void LowerClamp(const Node&, backend::StepBuilder& step) {
   const Node node = step.node();
@@ -219,10 +214,10 @@ constexpr OnnxImport kUnaryOnnx[] = {{"LeakyRelu", 1, ImportOnnxLeakyRelu},
 
 extern const OpDef kClampDef;
 extern const OpDef kUnaryDef;
-const OpDef kClampDef = {Op::kClamp, kClampAttributes,   Infer,
+const OpDef kClampDef = {Op::kClamp, kClampAttributes,   InferAsInput,
                          LowerClamp, kClampTflite,       NpuClass::kElementwise,
                          kClampOnnx, CommuteElementwise, QuantRule::kShared};
-const OpDef kUnaryDef = {Op::kUnary, kUnaryAttributes,   Infer,
+const OpDef kUnaryDef = {Op::kUnary, kUnaryAttributes,   InferAsInput,
                          LowerUnary, kUnaryTflite,       NpuClass::kElementwise,
                          kUnaryOnnx, CommuteElementwise, QuantRule::kFree};
 

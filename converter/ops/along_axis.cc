@@ -3,7 +3,6 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
-#include "converter/ops/window.h"
 
 namespace takt::ir {
 namespace {
@@ -53,8 +52,7 @@ std::optional<int64_t> ReadAxis(frontend::TfliteNode& node) {
     node.Error("has " + std::to_string(axes->size()) + " axes; one is allowed", node.input(1));
     return std::nullopt;
   }
-  const auto rank = static_cast<int64_t>(node.tensor(node.input(0)).dims.size());
-  return (*axes)[0] + ((*axes)[0] < 0 ? rank : 0);
+  return node.Axis((*axes)[0], node.tensor(node.input(0)).dims.size());
 }
 
 void ImportArg(frontend::TfliteNode& node, bool smallest) {

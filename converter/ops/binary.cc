@@ -7,28 +7,9 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ops/quantized_params.h"
-#include "converter/ops/window.h"
+#include "converter/ops/shape_rules.h"
 
 namespace takt::ir {
-
-std::string InferBroadcast(const Graph& graph, const Node& node, size_t first, DataType type,
-                           std::vector<TensorType>& outputs) {
-  std::vector<int32_t> dims;
-  for (size_t n = 0; n < node.inputs.size(); ++n) {
-    const Tensor& t = graph.tensor(node.inputs[n]);
-    if (n > first && t.type != graph.tensor(node.inputs[first]).type) return "operands differ in type";
-    if (t.dims.size() > dims.size()) dims.insert(dims.begin(), t.dims.size() - dims.size(), 1);
-    for (size_t i = 0; i < t.dims.size(); ++i) {
-      int32_t& dim = dims[dims.size() - 1 - i];
-      const int32_t own = t.dims[t.dims.size() - 1 - i];
-      if (own != dim && own != 1 && dim != 1)
-        return "shape " + DimsText(t.dims) + " does not broadcast with that of the operands before it";
-      if (dim == 1) dim = own;
-    }
-  }
-  outputs = {{type, dims}};
-  return "";
-}
 
 void LowerPlainBinary(backend::StepBuilder& step, schema::BinaryFunction function) {
   const Node node = step.node();
@@ -38,10 +19,6 @@ void LowerPlainBinary(backend::StepBuilder& step, schema::BinaryFunction functio
 }
 
 namespace {
-
-std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
-  return InferBroadcast(graph, node, 0, graph.tensor(node.inputs[0]).type, outputs);
-}
 
 /// Scales of fp32_rne, multipliers of tflite (schema/plan.fbs).
 struct OutputStages {
@@ -236,7 +213,8 @@ constexpr OnnxImport kOnnx[] = {{"Div", 1, ImportOnnx<kDivide>},         {"Pow",
 }  // namespace
 
 extern const OpDef kBinaryDef;
-const OpDef kBinaryDef = {Op::kBinary, kAttributes,       Infer, Lower, kTflite, NpuClass::kElementwise,
+const OpDef kBinaryDef = {Op::kBinary, kAttributes,       InferBroadcastOfInputs,
+                          Lower,       kTflite,           NpuClass::kElementwise,
                           kOnnx,       CommuteElementwise};
 
 }  // namespace takt::ir

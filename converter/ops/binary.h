@@ -12,9 +12,6 @@
 
 namespace takt::ir {
 
-/// Shape rule of an output of `type` to whose shape inputs from `first` on broadcast; they are of one type.
-std::string InferBroadcast(const Graph& graph, const Node& node, size_t first, DataType type,
-                           std::vector<TensorType>& outputs);
 /// The step of a function on float32, int32 or int64.
 void LowerPlainBinary(backend::StepBuilder& step, schema::BinaryFunction function);
 /// int32 or int64: their arithmetic is modulo 2^n, without quantization.

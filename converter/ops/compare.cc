@@ -3,6 +3,7 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ops/binary.h"
 #include "converter/ops/quantized_params.h"
+#include "converter/ops/shape_rules.h"
 
 namespace takt::ir {
 namespace {

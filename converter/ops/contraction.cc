@@ -2,7 +2,6 @@
 
 #include "converter/ir/constants.h"
 #include "converter/ops/quantized_params.h"
-#include "converter/ops/window.h"
 
 namespace takt::ir {
 

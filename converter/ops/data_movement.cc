@@ -11,16 +11,10 @@
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/rearrange.h"
 #include "converter/ops/shape_constants.h"
-#include "converter/ops/window.h"
+#include "converter/ops/shape_rules.h"
 
 namespace takt::ir {
 namespace {
-
-std::string InferCopy(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
-  const Tensor& input = graph.tensor(node.inputs[0]);
-  outputs = {{input.type, input.dims}};
-  return "";
-}
 
 std::string InferPad(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
   const Tensor& input = graph.tensor(node.inputs[0]);
@@ -101,13 +95,9 @@ void ImportPad(frontend::TfliteNode& node) {
     const Tensor& t = node.tensor(node.input(2));
     if (!t.is_constant() || t.data->empty()) return node.Error("the pad value must be constant", node.input(2));
     if (t.type == DataType::kFloat32) {
-      float f = 0;
-      std::memcpy(&f, t.data->data(), sizeof(f));
-      value = static_cast<double>(f);
-    } else if (t.type == DataType::kInt8) {
-      value = static_cast<double>(ScaleOf(t)) * (static_cast<int8_t>((*t.data)[0]) - ZeroPointOf(t));
-    } else if (t.type == DataType::kInt16 && t.data->size() >= 2) {
-      value = static_cast<double>(ScaleOf(t)) * (Elements<int16_t>(t)[0] - ZeroPointOf(t));
+      value = static_cast<double>(Elements<float>(t)[0]);
+    } else if (t.type == DataType::kInt8 || t.type == DataType::kInt16) {
+      value = static_cast<double>(ScaleOf(t)) * static_cast<double>((*IntegerValues(t))[0] - ZeroPointOf(t));
     } else {
       return node.Error("the pad value must be float32, int8 or int16", node.input(2));
     }
@@ -206,7 +196,7 @@ constexpr OnnxImport kTransposeOnnx[] = {{"Transpose", 1, ImportOnnxTranspose}};
 extern const OpDef kCopyDef;
 extern const OpDef kPadDef;
 extern const OpDef kTransposeDef;
-const OpDef kCopyDef = {Op::kCopy,       {},        InferCopy,          LowerCopy,         kCopyTflite,
+const OpDef kCopyDef = {Op::kCopy,       {},        InferAsInput,       LowerCopy,         kCopyTflite,
                         NpuClass::kMove, kCopyOnnx, CommuteElementwise, QuantRule::kShared};
 const OpDef kPadDef = {Op::kPad,        kPadAttributes, InferPad,   LowerPad,          kPadTflite,
                        NpuClass::kMove, kPadOnnx,       CommutePad, QuantRule::kShared};

@@ -6,13 +6,10 @@
 #include "converter/ir/constants.h"
 #include "converter/ops/binary.h"
 #include "converter/ops/quantized_params.h"
+#include "converter/ops/shape_rules.h"
 
 namespace takt::ir {
 namespace {
-
-std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
-  return InferBroadcast(graph, node, 0, graph.tensor(node.inputs[0]).type, outputs);
-}
 
 void LowerAdd(const Node&, backend::StepBuilder& step) {
   const Node node = step.node();
@@ -153,9 +150,11 @@ constexpr TfliteImport kMulTflite[] = {{18, "MUL", ImportMul}};
 
 extern const OpDef kAddDef;
 extern const OpDef kMulDef;
-const OpDef kAddDef = {Op::kAdd, kAddAttributes,     Infer,           LowerAdd, kAddTflite, NpuClass::kElementwise,
+const OpDef kAddDef = {Op::kAdd, kAddAttributes,     InferBroadcastOfInputs,
+                       LowerAdd, kAddTflite,         NpuClass::kElementwise,
                        kAddOnnx, CommuteElementwise, QuantRule::kFree};
-const OpDef kMulDef = {Op::kMul, kMulAttributes,     Infer,           LowerMul, kMulTflite, NpuClass::kElementwise,
+const OpDef kMulDef = {Op::kMul, kMulAttributes,     InferBroadcastOfInputs,
+                       LowerMul, kMulTflite,         NpuClass::kElementwise,
                        kMulOnnx, CommuteElementwise, QuantRule::kFree};
 
 }  // namespace takt::ir

@@ -1,9 +1,10 @@
 // fully_connected: activation. Over the last dimension of x; weights OI.
+#include "converter/frontend/onnx_node.h"
+#include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
 #include "converter/ops/quantized_params.h"
-#include "converter/ops/window.h"
 
 namespace takt::ir {
 namespace {

@@ -3,7 +3,6 @@
 #include "converter/ir/op_def.h"
 #include "converter/ops/index_map.h"
 #include "converter/ops/quantized_params.h"
-#include "converter/ops/window.h"
 
 namespace takt::ir {
 namespace {

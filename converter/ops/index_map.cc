@@ -4,7 +4,6 @@
 #include <string>
 
 #include "converter/ir/constants.h"
-#include "converter/ops/window.h"
 #include "engine/core/kernel.h"
 
 namespace takt::ir {

@@ -6,16 +6,11 @@
 
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
+#include "converter/ops/shape_rules.h"
 #include "converter/ops/unary_table.h"
 
 namespace takt::ir {
 namespace {
-
-std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
-  const Tensor& input = graph.tensor(node.inputs[0]);
-  outputs = {{input.type, input.dims}};
-  return "";
-}
 
 void LowerLeakyRelu(backend::StepBuilder& step, double alpha) {
   const Node node = step.node();
@@ -108,7 +103,7 @@ void LowerUnaryInt16(backend::StepBuilder& step, schema::UnaryFunction function,
 
 extern const OpDef kLeakyReluDef;
 extern const OpDef kSigmoidTableDef;
-const OpDef kLeakyReluDef = {Op::kLeakyRelu, {}, Infer, nullptr, {}, NpuClass::kNone};
-const OpDef kSigmoidTableDef = {Op::kSigmoidTable, {}, Infer, nullptr, {}, NpuClass::kNone};
+const OpDef kLeakyReluDef = {Op::kLeakyRelu, {}, InferAsInput, nullptr, {}, NpuClass::kNone};
+const OpDef kSigmoidTableDef = {Op::kSigmoidTable, {}, InferAsInput, nullptr, {}, NpuClass::kNone};
 
 }  // namespace takt::ir

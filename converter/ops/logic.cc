@@ -4,6 +4,7 @@
 #include "converter/ir/constants.h"
 #include "converter/ops/binary.h"
 #include "converter/ops/quantized_params.h"
+#include "converter/ops/shape_rules.h"
 
 namespace takt::ir {
 namespace {

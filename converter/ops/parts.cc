@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "converter/ops/window.h"
-
 namespace takt::ir {
 namespace {
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "converter/ir/constants.h"
-#include "converter/ops/window.h"
 
 namespace takt::ir {
 namespace {

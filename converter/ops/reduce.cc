@@ -9,7 +9,6 @@
 #include "converter/ir/constants.h"
 #include "converter/ops/binary.h"
 #include "converter/ops/quantized_params.h"
-#include "converter/ops/window.h"
 
 namespace takt::ir {
 namespace {
@@ -120,8 +119,11 @@ std::optional<Attributes> ReadReduction(frontend::TfliteNode& node) {
   if (!node.CheckArity(2, 2, 1)) return std::nullopt;
   auto axes = node.ConstantInts(1);
   if (!axes) return std::nullopt;
-  const auto rank = static_cast<int64_t>(node.tensor(node.input(0)).dims.size());
-  for (int64_t& axis : *axes) axis += axis < 0 ? rank : 0;
+  for (int64_t& axis : *axes) {
+    const auto found = node.Axis(axis, node.tensor(node.input(0)).dims.size());
+    if (!found) return std::nullopt;
+    axis = static_cast<int64_t>(*found);
+  }
   std::sort(axes->begin(), axes->end());
   axes->erase(std::unique(axes->begin(), axes->end()), axes->end());
   const auto* options = node.options<tflite::ReducerOptions>();

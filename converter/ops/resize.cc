@@ -5,7 +5,6 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
-#include "converter/ops/window.h"
 
 namespace takt::ir {
 namespace {

@@ -10,7 +10,6 @@
 #include "converter/ops/parts.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/strided_slice.h"
-#include "converter/ops/window.h"
 
 namespace takt::ir {
 namespace {
@@ -68,8 +67,8 @@ void ImportReshape(frontend::TfliteNode& node) {
 void ImportConcatenation(frontend::TfliteNode& node) {
   if (!node.CheckArity(1, 64, 1)) return;
   const auto* options = node.options<tflite::ConcatenationOptions>();
-  int64_t axis = options ? options->axis() : 0;
-  if (axis < 0) axis += static_cast<int64_t>(node.tensor(node.input(0)).dims.size());
+  const auto axis = node.Axis(options ? options->axis() : 0, node.tensor(node.input(0)).dims.size());
+  if (!axis) return;
   std::vector<TensorId> parts;
   for (int i = 0; i < node.input_count(); ++i) {
     if (IsInteger(node.tensor(node.output(0)).type) &&
@@ -78,7 +77,7 @@ void ImportConcatenation(frontend::TfliteNode& node) {
     }
     parts.push_back(node.input(i));
   }
-  node.Add(Op::kConcatenation, parts, {{"axis", axis}});
+  node.Add(Op::kConcatenation, parts, {{"axis", static_cast<int64_t>(*axis)}});
 }
 
 void ImportSlice(frontend::TfliteNode& node) {

@@ -11,12 +11,6 @@ std::vector<int64_t> Dilations(const Node& node) {
 
 }  // namespace
 
-std::string DimsText(const std::vector<int32_t>& dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + std::to_string(dims[i]);
-  return text + "]";
-}
-
 std::vector<int64_t> ExplicitPads(const Tensor& input, bool same, const std::vector<int64_t>& kernel,
                                   const std::vector<int64_t>& strides, const std::vector<int64_t>& dilations) {
   std::vector<int64_t> pads(4, 0);

@@ -27,7 +27,6 @@ struct OnnxWindow {
 /// sizes.
 std::optional<OnnxWindow> ReadOnnxWindow(frontend::OnnxNode& node, std::vector<int64_t> kernel);
 schema::Window2d PlanWindow(const Node& node);
-std::string DimsText(const std::vector<int32_t>& dims);
 
 }  // namespace takt::ir
 

@@ -18,15 +18,15 @@ char Letter(uint32_t tensor) {
 }
 
 /// The tensor that holds most of rows [low, high) of the arena at `step`, or -1.
-int Occupant(const schema::Plan& plan, uint32_t arena, uint32_t step, uint64_t low, uint64_t high) {
+int Occupant(const Plan& plan, uint32_t arena, uint32_t step, uint64_t low, uint64_t high) {
   int best = -1;
   uint64_t most = 0;
-  for (uint32_t i = 0; plan.lives() != nullptr && i < plan.lives()->size(); ++i) {
-    const schema::Tensor& tensor = *plan.tensors()->Get(i);
-    const schema::Live& live = *plan.lives()->Get(i);
-    if (tensor.base() != arena || live.first() > step || live.last() < step) continue;
-    const uint64_t begin = std::max<uint64_t>(low, tensor.offset());
-    const uint64_t end = std::min<uint64_t>(high, tensor.offset() + TensorBytes(plan, static_cast<uint16_t>(i)));
+  for (uint32_t i = 0; i < plan.arena_tensor_count(); ++i) {
+    const TensorView tensor = plan.tensor(i);
+    const LiveView live = plan.live(i);
+    if (tensor.base != arena || live.first > step || live.last < step) continue;
+    const uint64_t begin = std::max<uint64_t>(low, tensor.offset);
+    const uint64_t end = std::min<uint64_t>(high, uint64_t{tensor.offset} + tensor.bytes());
     if (begin < end && end - begin > most) {
       most = end - begin;
       best = static_cast<int>(i);
@@ -35,23 +35,24 @@ int Occupant(const schema::Plan& plan, uint32_t arena, uint32_t step, uint64_t l
   return best;
 }
 
-std::string PeakText(const schema::Plan& plan, uint32_t arena) {
+std::string PeakText(const Plan& plan, uint32_t arena) {
   const Peak peak = FindPeak(plan, arena);
   if (peak.step < 0) return "";
   std::string text = absl::StrFormat("peak at step %d (%s): %d bytes\n", peak.step,
                                      StepName(plan, static_cast<uint32_t>(peak.step)), peak.bytes);
-  for (uint16_t tensor : peak.tensors) {
-    absl::StrAppendFormat(&text, "  %c t%-4d %9d bytes at %-9d %s\n", Letter(tensor), tensor, TensorBytes(plan, tensor),
-                          plan.tensors()->Get(tensor)->offset(), TensorText(plan, tensor));
+  for (uint16_t i : peak.tensors) {
+    const TensorView tensor = plan.tensor(i);
+    absl::StrAppendFormat(&text, "  %c t%-4d %9d bytes at %-9d %s\n", Letter(i), i, tensor.bytes(), tensor.offset,
+                          TensorText(tensor));
   }
   return text;
 }
 
 }  // namespace
 
-std::string MemoryMapText(const schema::Plan& plan, uint32_t arena, bool colour) {
-  const uint64_t bytes = plan.arenas()->Get(arena)->bytes();
-  const uint32_t steps = plan.steps() == nullptr ? 0 : plan.steps()->size();
+std::string MemoryMapText(const Plan& plan, uint32_t arena, bool colour) {
+  const uint64_t bytes = plan.arena(arena).bytes;
+  const uint32_t steps = plan.step_count();
   if (bytes == 0 || steps == 0) return "";
   const uint32_t stride = (steps + kColumns - 1) / kColumns;
   const uint32_t width = std::clamp(kColumns / steps, 1u, kWidest);  // Characters a column.
@@ -79,32 +80,30 @@ std::string MemoryMapText(const schema::Plan& plan, uint32_t arena, bool colour)
   return text + PeakText(plan, arena);
 }
 
-std::string MemoryMapSvg(const schema::Plan& plan) {
+std::string MemoryMapSvg(const Plan& plan) {
   constexpr double kWidth = 960, kHeight = 480, kMargin = 40;
-  const uint32_t arenas = plan.arenas()->size();
-  const double steps = plan.steps() == nullptr ? 1 : std::max(1u, plan.steps()->size());
+  const uint32_t arenas = plan.arena_count();
+  const double steps = std::max(1u, plan.step_count());
   std::string svg = absl::StrFormat(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" font-family=\"monospace\" "
       "font-size=\"11\">\n",
       kWidth + 2 * kMargin, (kHeight + 2 * kMargin) * arenas);
   for (uint32_t arena = 0; arena < arenas; ++arena) {
     const double top = kMargin + (kHeight + 2 * kMargin) * arena;
-    const double bytes = std::max(1u, plan.arenas()->Get(arena)->bytes());
+    const double bytes = std::max(1u, plan.arena(arena).bytes);
     absl::StrAppendFormat(&svg, "<text x=\"%g\" y=\"%g\">%s: %g bytes; step across, address down</text>\n", kMargin,
                           top - 8, ArenaName(plan, arena), bytes);
-    for (uint32_t i = 0; plan.lives() != nullptr && i < plan.lives()->size(); ++i) {
-      const schema::Tensor& tensor = *plan.tensors()->Get(i);
-      const schema::Live& live = *plan.lives()->Get(i);
-      if (tensor.base() != arena) continue;
+    for (uint32_t i = 0; i < plan.arena_tensor_count(); ++i) {
+      const TensorView tensor = plan.tensor(i);
+      const LiveView live = plan.live(i);
+      if (tensor.base != arena) continue;
       absl::StrAppendFormat(
           &svg,
           "<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"hsl(%d,60%%,70%%)\" stroke=\"#333\">"
           "<title>t%d %s: %d bytes at %d, steps %d to %d</title></rect>\n",
-          kMargin + kWidth * live.first() / steps, top + kHeight * tensor.offset() / bytes,
-          kWidth * (live.last() - live.first() + 1) / steps,
-          kHeight * static_cast<double>(TensorBytes(plan, static_cast<uint16_t>(i))) / bytes, i * 137 % 360, i,
-          TensorText(plan, static_cast<uint16_t>(i)), TensorBytes(plan, static_cast<uint16_t>(i)), tensor.offset(),
-          live.first(), live.last());
+          kMargin + kWidth * live.first / steps, top + kHeight * tensor.offset / bytes,
+          kWidth * (live.last - live.first + 1) / steps, kHeight * tensor.bytes() / bytes, i * 137 % 360, i,
+          TensorText(tensor), tensor.bytes(), tensor.offset, live.first, live.last);
     }
   }
   return svg + "</svg>\n";

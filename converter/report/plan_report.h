@@ -1,4 +1,4 @@
-// What a plan decided, for people and for scripts. Reads a plan that has been opened (verified) before.
+// What a plan decided, for people and for scripts. Plans are open.
 #ifndef TAKT_CONVERTER_REPORT_PLAN_REPORT_H_
 #define TAKT_CONVERTER_REPORT_PLAN_REPORT_H_
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/core/interpreter.h"
-#include "schema/plan_generated.h"
+#include "engine/plan/plan.h"
 
 namespace takt::report {
 
@@ -20,28 +20,27 @@ struct Peak {
 };
 
 /// "int8[1,49,10,1]"
-std::string TensorText(const schema::Plan& plan, uint16_t tensor);
-uint64_t TensorBytes(const schema::Plan& plan, uint16_t tensor);
+std::string TensorText(const TensorView& tensor);
 /// "activation", or "activation.1" for a second one of the kind.
-std::string ArenaName(const schema::Plan& plan, uint32_t arena);
+std::string ArenaName(const Plan& plan, uint32_t arena);
 /// "conv2d"; with the source's name if the plan has a debug table.
-std::string StepName(const schema::Plan& plan, uint32_t step);
+std::string StepName(const Plan& plan, uint32_t step);
 /// "sram": a memory of the plan's target.
-std::string MemoryName(const schema::Plan& plan, uint32_t memory);
-Peak FindPeak(const schema::Plan& plan, uint32_t arena);
+std::string MemoryName(const Plan& plan, uint32_t memory);
+Peak FindPeak(const Plan& plan, uint32_t arena);
 
 /// Arenas (the runtime arena of `need` last), steps, tensors, inputs, outputs, sizes: the object behind every --json.
-nlohmann::ordered_json PlanJson(const schema::Plan& plan, uint64_t file_bytes, const Requirements& need);
+nlohmann::ordered_json PlanJson(const Plan& plan, const Requirements& need);
 /// Names, types, dims, bytes and quantization of the graph's outputs.
-nlohmann::ordered_json OutputsJson(const schema::Plan& plan);
+nlohmann::ordered_json OutputsJson(const Plan& plan);
 /// Arenas with peak, lower bound and gap; constants; file.
-std::string SummaryText(const schema::Plan& plan, uint64_t file_bytes, const Requirements& need);
-std::string StepsText(const schema::Plan& plan);
+std::string SummaryText(const Plan& plan, const Requirements& need);
+std::string StepsText(const Plan& plan);
 /// Steps from left to right, addresses from top to bottom, a letter for each tensor; then what the peak is made of.
 /// At most 80 columns wide.
-std::string MemoryMapText(const schema::Plan& plan, uint32_t arena, bool colour);
+std::string MemoryMapText(const Plan& plan, uint32_t arena, bool colour);
 /// The same for all arenas as a picture, one rectangle a tensor.
-std::string MemoryMapSvg(const schema::Plan& plan);
+std::string MemoryMapSvg(const Plan& plan);
 
 }  // namespace takt::report
 

@@ -6,14 +6,15 @@ writes it as WORK_DIR/measurements.json. Our own model, and those of TAKT_SHARED
 """
 import collections
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SHARED = pathlib.Path(os.environ.get("TAKT_SHARED_DIR", ROOT.parent / "shared"))
+sys.path.insert(0, str(ROOT / "tests/support"))
+from models import models  # noqa: E402
+
 MODELS = ("kws_ref_model", "vww_96_int8", "pretrainedResnet_quant", "model_ToyCar_quant_fullint_micro_intio")
 BOARDS = {"m4": "mps2-an386", "m55": "mps3-an547"}
 UNWANTED = re.compile(r"_?(malloc|free|calloc|realloc)(_r)?|_sbrk(_r)?|_Zn[wa].*|_Zd[la].*|__cxa_throw|_Unwind_.*|"
@@ -26,17 +27,6 @@ COLUMNS = ("invoke", "open", "init", "hash", "stack_init", "stack_invoke", *PART
 def run(command, log, **options):
     with open(log, "w") as file:
         subprocess.run(list(map(str, command)), stdout=file, stderr=subprocess.STDOUT, check=True, **options)
-
-
-def models():
-    """(name, model, inputs)"""
-    fashion = ROOT / "samples/fashion"
-    yield "fashion", fashion / "fashion.tflite", [fashion / "ankle_boot.raw"]
-    for name in MODELS:
-        if (SHARED / "models" / f"{name}.tflite").exists():
-            yield name, SHARED / "models" / f"{name}.tflite", sorted((SHARED / "golden" / name).glob("in_1_*.bin"))
-        else:
-            print(f"not run: {name} (not in {SHARED})")
 
 
 def prepare(takt, folder, model, inputs):
@@ -86,7 +76,7 @@ def measure(core, elf, expected, log):
 
 
 def main(takt, work):
-    prepared = [(name, work / name, prepare(takt, work / name, model, inputs)) for name, model, inputs in models()]
+    prepared = [(name, work / name, prepare(takt, work / name, model, inputs)) for name, model, inputs in models(MODELS)]
     rows, failed = [], []
     print(f"{'core':4} {'model':40}", *(f"{column:>12}" for column in COLUMNS))
     for core in BOARDS:

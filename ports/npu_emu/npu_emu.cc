@@ -57,20 +57,18 @@ Status NpuEmu::DoPrepare(const Job& job) {
 }
 
 Status NpuEmu::DoSubmit(const Job& job) {
-  if (functional_) {
-    Stream stream;
-    TAKT_TRY(OpenStream(job.stream, stream));
-    Spaces spaces;
-    uint32_t at = 0;
-    for (int b = 0; b < kBuffers; ++b) {
-      spaces.first[b] = workspace_.data() + at;
-      at += Align(machine_.buffer_bytes[b]);
-    }
-    for (size_t i = 0; i < job.bases.size(); ++i) spaces.first[kFirstBase + i] = job.bases[i].data();
-    auto* scratch = reinterpret_cast<int16_t*>(workspace_.data() + Layout(machine_).scratch);
-    const uint32_t half = ScratchBytes(machine_) / 4;
-    Execute(stream, spaces, {scratch, scratch + half}, BestTileKernels());
+  Stream stream;
+  TAKT_TRY(OpenStream(job.stream, stream));
+  Spaces spaces;
+  uint32_t at = 0;
+  for (int b = 0; b < kBuffers; ++b) {
+    spaces.first[b] = workspace_.data() + at;
+    at += Align(machine_.buffer_bytes[b]);
   }
+  for (size_t i = 0; i < job.bases.size(); ++i) spaces.first[kFirstBase + i] = job.bases[i].data();
+  auto* scratch = reinterpret_cast<int16_t*>(workspace_.data() + Layout(machine_).scratch);
+  const uint32_t half = ScratchBytes(machine_) / 4;
+  Execute(stream, spaces, {scratch, scratch + half}, BestTileKernels());
   const uint64_t start = free_at_ > clock_->now() ? free_at_ : clock_->now();
   free_at_ = ends_[job.id] = start + cycles_[job.id];
   busy_cycles_ += cycles_[job.id];

@@ -37,8 +37,6 @@ class NpuEmu final : public Device {
   /// Takes the machine of a plan (Plan::machine()). `workspace` and `clock` must outlive this object. kMalformedPlan at
   /// kNpuMachine, kArenaTooSmall or kMisaligned at kNpuWorkspace.
   Status Init(std::span<const uint8_t> machine, std::span<std::byte> workspace, VirtualClock& clock);
-  /// Off: streams are checked and timed, outputs stay as they are. For sweeps; cycles are the same.
-  void set_functional(bool on) { functional_ = on; }
 
   const Machine& machine() const { return machine_; }
   /// Cycles of a prepared job.
@@ -57,7 +55,6 @@ class NpuEmu final : public Device {
   Machine machine_;
   std::span<std::byte> workspace_;
   VirtualClock* clock_ = nullptr;
-  bool functional_ = true;
   uint64_t cycles_[kMaxJobs] = {};
   uint64_t ends_[kMaxJobs] = {};
   uint64_t free_at_ = 0;

@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,19 @@ inline std::vector<float> Values(size_t count, uint32_t state) {
     value = (static_cast<float>(state >> 24) - 128.0f) / 128.0f;
   }
   return values;
+}
+
+/// The bytes of a float32 tensor.
+inline std::vector<float> Floats(const std::vector<uint8_t>& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+/// Makes dimension 2 of input 0 a parameter.
+inline void OpenHeight(OnnxBuilder& b) {
+  auto* type = b.model().mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+  type->mutable_shape()->mutable_dim(2)->set_dim_param("h");
 }
 
 /// x [1,3,8,8] -> conv 3x3 -> relu -> depthwise 3x3 -> add -> max pool -> flatten -> gemm -> y [1,5].

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <random>
 
 #include "converter/backend/convert.h"
+#include "converter/ir/constants.h"
 #include "tests/converter/onnx_builder.h"
 #include "tests/support/plan_runner.h"
 
@@ -38,18 +38,6 @@ size_t Transposes(const Conversion& made) {
                                            [](const ir::Node& node) { return node.op == Op::kTranspose; }));
 }
 
-test::Bytes FloatBytes(const std::vector<float>& values) {
-  test::Bytes bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-std::vector<float> Floats(const test::Bytes& bytes) {
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
 TEST(OnnxImporter, NamesEveryUnsupportedOperatorInOneRun) {
   OnnxBuilder b;
   b.Input("x", {1, 4});
@@ -78,18 +66,7 @@ TEST(OnnxImporter, RefusesWhatItCannotRead) {
        "nothing before it writes"},
       {"twice", [](OnnxBuilder& b) { b.model().mutable_graph()->mutable_node(1)->set_output(0, "c1"); },
        "written twice"},
-      {"dynamic",
-       [](OnnxBuilder& b) {
-         b.model()
-             .mutable_graph()
-             ->mutable_input(0)
-             ->mutable_type()
-             ->mutable_tensor_type()
-             ->mutable_shape()
-             ->mutable_dim(2)
-             ->set_dim_param("h");
-       },
-       "--shape x="},
+      {"dynamic", test::OpenHeight, "--shape x="},
       {"external",
        [](OnnxBuilder& b) {
          auto* tensor = b.model().mutable_graph()->mutable_initializer(0);
@@ -126,14 +103,7 @@ TEST(OnnxImporter, RefusesWhatItCannotRead) {
 
 TEST(OnnxImporter, ShapeOptionFixesDynamicInputs) {
   OnnxBuilder b = test::SmallCnn();
-  b.model()
-      .mutable_graph()
-      ->mutable_input(0)
-      ->mutable_type()
-      ->mutable_tensor_type()
-      ->mutable_shape()
-      ->mutable_dim(2)
-      ->set_dim_param("h");
+  test::OpenHeight(b);
   frontend::OnnxOptions onnx;
   onnx.shapes["x"] = {1, 3, 8, 8};
   EXPECT_EQ(Errors(Convert(b, onnx)), "");
@@ -154,9 +124,9 @@ TEST(OnnxLayout, SunkTransposesChangeNoValue) {
   const Conversion sunk = Convert(test::SmallCnn());
   const Conversion kept = Convert(test::SmallCnn(), {}, keep);
   EXPECT_GT(Transposes(kept), 5u);
-  const std::vector<test::Bytes> input = {FloatBytes(test::Values(192, 7))};
-  const std::vector<float> got = Floats(test::PlanRunner(sunk.plan).Run(input)[0]);
-  const std::vector<float> want = Floats(test::PlanRunner(kept.plan).Run(input)[0]);
+  const std::vector<test::Bytes> input = {ir::ToBytes(test::Values(192, 7))};
+  const std::vector<float> got = test::Floats(test::PlanRunner(sunk.plan).Run(input)[0]);
+  const std::vector<float> want = test::Floats(test::PlanRunner(kept.plan).Run(input)[0]);
   // The fully connected layer adds in another order: the bound for floats on different ports.
   for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5 * std::max(1.0f, std::fabs(want[i])));
 }

@@ -9,7 +9,6 @@ import array
 import hashlib
 import json
 import math
-import os
 import pathlib
 import shutil
 import subprocess
@@ -17,7 +16,9 @@ import sys
 from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SHARED = pathlib.Path(os.environ.get("TAKT_SHARED_DIR", ROOT.parent / "shared"))
+sys.path.insert(0, str(ROOT / "tests/support"))
+from models import models  # noqa: E402
+
 # From the shared models; float32 ones too. Ours is always there.
 MODELS = ("kws_ref_model", "vww_96_int8", "pretrainedResnet_quant", "model_ToyCar_quant_fullint_micro_intio",
           "hello_world_int8", "simple_add_model", "model_ToyCar", "pretrainedResnet")
@@ -61,17 +62,6 @@ def build(name, folder):
     return [f"qemu-{c.architecture}", "-L", f"/usr/{c.architecture}-linux-gnu"] if c.architecture else []
 
 
-def models():
-    """(name, path, inputs)"""
-    fashion = ROOT / "samples/fashion"
-    yield "fashion", fashion / "fashion.tflite", [fashion / "ankle_boot.raw"]
-    for name in MODELS:
-        if (SHARED / "models" / f"{name}.tflite").exists():
-            yield name, SHARED / "models" / f"{name}.tflite", sorted((SHARED / "golden" / name).glob("in_1_*.bin"))
-        else:
-            print(f"not run: {name} (not in {SHARED})")
-
-
 def convert(run, folder, model, numerics, plan):
     subprocess.run([*run, folder / "converter/takt", "convert", model, "-o", plan, "--numerics", numerics], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -109,7 +99,7 @@ def check(name, run, folder, cases):
 
 
 def reference_cases(work, run, folder):
-    for name, model, inputs in models():
+    for name, model, inputs in models(MODELS):
         for numerics in ("fp32_rne", "tflite"):
             plan = work / f"{name}.{numerics}.takt"
             convert(run, folder, model, numerics, plan)

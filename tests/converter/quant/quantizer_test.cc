@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "converter/backend/convert.h"
+#include "converter/ir/constants.h"
 #include "tests/converter/onnx_builder.h"
 #include "tests/support/plan_runner.h"
 
@@ -17,25 +17,13 @@ namespace {
 
 using test::OnnxBuilder;
 
-test::Bytes FloatBytes(const std::vector<float>& values) {
-  test::Bytes bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-std::vector<float> Floats(const test::Bytes& bytes) {
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
 Calibration Samples(size_t count, size_t values, quant::Options options = {}) {
   Calibration calibration;
   calibration.options = options;
   calibration.open = [=](const ir::Graph&, Diagnostics&) {
     return quant::Samples{
         count, [=](size_t i) {
-          return std::vector<ir::Bytes>{FloatBytes(test::Values(values, static_cast<uint32_t>(100 + i)))};
+          return std::vector<ir::Bytes>{ir::ToBytes(test::Values(values, static_cast<uint32_t>(100 + i)))};
         }};
   };
   return calibration;
@@ -86,9 +74,9 @@ TEST(Quantizer, CnnRunsInIntegersCloseToFloat) {
     EXPECT_EQ(Count(made, Op::kQuantize), 1u);
     EXPECT_EQ(Count(made, Op::kDequantize), 1u);
     EXPECT_GE(made.accuracy.tensors.size(), 4u);
-    const std::vector<test::Bytes> input = {FloatBytes(test::Values(192, 105))};
-    const auto want = Floats(test::PlanRunner(real.plan).Run(input)[0]);
-    const auto got = Floats(test::PlanRunner(made.plan).Run(input)[0]);
+    const std::vector<test::Bytes> input = {ir::ToBytes(test::Values(192, 105))};
+    const auto want = test::Floats(test::PlanRunner(real.plan).Run(input)[0]);
+    const auto got = test::Floats(test::PlanRunner(made.plan).Run(input)[0]);
     EXPECT_GT(SqnrDb(want, got), 25) << static_cast<int>(observer);
   }
 }
@@ -115,7 +103,7 @@ TEST(Quantizer, RefusesBadInput) {
   Calibration infinite = Samples(1, 192);
   infinite.open = [](const ir::Graph&, Diagnostics&) {
     return quant::Samples{
-        1, [](size_t) { return std::vector<ir::Bytes>{FloatBytes(std::vector<float>(192, std::nanf("")))}; }};
+        1, [](size_t) { return std::vector<ir::Bytes>{ir::ToBytes(std::vector<float>(192, std::nanf("")))}; }};
   };
   EXPECT_TRUE(HasError(Quantized(test::SmallCnn(), infinite), "NaN"));
   OnnxBuilder b = test::SmallCnn();
@@ -166,7 +154,7 @@ TEST(QuantizationFusion, QdqBecomesOneIntegerStep) {
   }
   // x = [1, 0.5, -0.25, 2]: row 0 gives 0.5 * (1 - 1 - 0.75 + 8) + 1 = 4.625, stored rne(9.25) - 1; row 1 gives
   // 0.25 * (-5 + 3 - 1.75 - 16) - 0.5 = -5.4375, stored rne(-10.875) - 1.
-  const auto y = Floats(test::PlanRunner(made.plan).Run({FloatBytes({1, 0.5f, -0.25f, 2})})[0]);
+  const auto y = test::Floats(test::PlanRunner(made.plan).Run({ir::ToBytes<float>({1, 0.5f, -0.25f, 2})})[0]);
   EXPECT_EQ(y, (std::vector<float>{4.5f, -5.5f}));
 }
 

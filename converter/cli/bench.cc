@@ -1,6 +1,8 @@
 // takt bench
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -8,8 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "converter/cli/files.h"
+#include "converter/cli/jitter.h"
+#include "converter/cli/measure.h"
 #include "converter/cli/session.h"
-#include "converter/cli/terminal.h"
+#include "converter/cli/subject.h"
 #include "converter/cli/verbs.h"
 #include "converter/report/plan_report.h"
 
@@ -17,82 +21,25 @@ namespace takt::cli {
 namespace {
 
 struct Options {
-  std::string plan, port = "reference";
-  InputOptions inputs;
-  int warmup = 3, iterations = 100;
+  ModelOptions subject;
+  MeasureOptions measure;
+  JitterOptions jitter;
+  std::string against, junit, markdown;
   bool json = false;
 };
-
-constexpr int kShowEvery = 64;
 
 struct Measured {
   std::vector<uint64_t> sorted;     ///< Nanoseconds of each invocation, ascending.
   std::vector<uint64_t> step_sums;  ///< Nanoseconds by step, over all of them (traced apart).
 };
 
-/// The smallest sample that `permille` of all do not exceed.
-uint64_t Percentile(const std::vector<uint64_t>& sorted, uint64_t permille) {
-  const uint64_t rank = (sorted.size() * permille + 999) / 1000;
-  return sorted[std::max<uint64_t>(rank, 1) - 1];
-}
-
-/// Times whole invocations without a trace, then as many of them again with one, for the shares of steps.
-Measured Measure(const Options& options) {
-  InputOptions input_options = options.inputs;
-  if (input_options.files.empty() && !input_options.seed.has_value()) input_options.seed = 1;
+/// Times whole invocations without a trace, then some with one, for the shares of steps.
+Measured Measure(const Options& options, const std::vector<uint8_t>& plan) {
   Measured measured;
-  Session session(options.plan, options.port);
-  const auto inputs = LoadInputs(session.plan(), input_options);
-  ProgressLine progress;
-  for (int i = -options.warmup; i < options.iterations; ++i) {
-    if (i % kShowEvery == 0) progress.Show(absl::StrCat("invocation ", i, " of ", options.iterations));
-    SetInputs(session.net(), inputs);
-    const uint64_t begin = Now();
-    const Status status = session.net().Invoke();
-    const uint64_t end = Now();
-    Require(options.plan, status);
-    if (i >= 0) measured.sorted.push_back(end - begin);
-  }
+  measured.sorted = MeasureWall(options.subject.file, plan, options.measure);
   std::sort(measured.sorted.begin(), measured.sorted.end());
-
-  std::vector<TraceEvent> events(4096 + session.plan().step_count());
-  Trace trace(events);
-  Session traced(options.plan, options.port, &trace);
-  measured.step_sums.resize(session.plan().step_count());
-  for (int i = 0; i < std::min(options.iterations, 20); ++i) {
-    trace.Clear();
-    SetInputs(traced.net(), inputs);
-    Require(options.plan, traced.net().Invoke());
-    for (uint32_t k = 0; k < trace.size(); ++k) measured.step_sums[trace[k].step] += trace[k].end - trace[k].begin;
-  }
+  measured.step_sums = MeasureSteps(options.subject.file, plan, options.measure);
   return measured;
-}
-
-struct Bin {
-  uint64_t from_ns;
-  uint64_t count;
-};
-
-/// Bins of equal width from the least to the largest sample.
-std::vector<Bin> Histogram(const std::vector<uint64_t>& sorted) {
-  constexpr uint64_t kBins = 12;
-  const uint64_t low = sorted.front(), span = std::max<uint64_t>(sorted.back() - low + 1, kBins);
-  std::vector<Bin> bins;
-  for (uint64_t i = 0; i < kBins; ++i) bins.push_back({low + span * i / kBins, 0});
-  for (uint64_t sample : sorted) ++bins[static_cast<size_t>((sample - low) * kBins / span)].count;
-  return bins;
-}
-
-std::string HistogramText(const std::vector<Bin>& bins) {
-  constexpr uint64_t kWidth = 50;
-  uint64_t most = 0;
-  for (const Bin& bin : bins) most = std::max(most, bin.count);
-  std::string text;
-  for (const Bin& bin : bins) {
-    absl::StrAppendFormat(&text, "%12d ns | %-50s %d\n", bin.from_ns,
-                          std::string((bin.count * kWidth + most - 1) / most, '#'), bin.count);
-  }
-  return text;
 }
 
 nlohmann::ordered_json BenchJson(const Options& options, const PlanFile& file, const Measured& measured) {
@@ -100,10 +47,10 @@ nlohmann::ordered_json BenchJson(const Options& options, const PlanFile& file, c
   uint64_t total = 0, step_total = 0;
   for (uint64_t sample : sorted) total += sample;
   for (uint64_t sum : measured.step_sums) step_total += sum;
-  nlohmann::ordered_json json = {{"plan", options.plan},
-                                 {"port", options.port},
-                                 {"iterations", options.iterations},
-                                 {"warmup", options.warmup},
+  nlohmann::ordered_json json = {{"plan", options.subject.file},
+                                 {"port", options.measure.port},
+                                 {"iterations", options.measure.iterations},
+                                 {"warmup", options.measure.warmup},
                                  {"min_ns", sorted.front()},
                                  {"p50_ns", Percentile(sorted, 500)},
                                  {"p90_ns", Percentile(sorted, 900)},
@@ -121,16 +68,56 @@ nlohmann::ordered_json BenchJson(const Options& options, const PlanFile& file, c
   return json;
 }
 
+/// Prints what changed since the baseline; throws if a gate did.
+int RunAgainst(const Options& options) {
+  bool layers = false;
+  const report::Profile before = LoadBaseline(options.against, options.measure.port, layers);
+  Subject subject = LoadSubject(options.subject, options.measure.port, layers);
+  report::Profile& after = subject.profile;
+  if (before.instructions) {
+    after.instructions = CountInstructions(subject.plan, options.measure.port);
+    if (!after.instructions) std::fprintf(stderr, "instructions are not compared: valgrind is not installed\n");
+  }
+  if (before.wall) after.wall = {MeasureWall(options.subject.file, subject.plan, options.measure), HostText()};
+  const report::Comparison comparison = report::Compare(before, after);
+  const std::string name = std::filesystem::path(options.against).stem().string();
+  std::vector<OutputFile> files;
+  if (!options.junit.empty()) files.push_back(TextFile(options.junit, report::ComparisonJUnit(name, comparison)));
+  if (!options.markdown.empty())
+    files.push_back(TextFile(options.markdown, report::ComparisonMarkdown(name, comparison)));
+  WriteFiles(files);
+  std::printf("%s", report::ComparisonText(comparison).c_str());
+  if (comparison.failed() && layers) {
+    throw InputError(absl::StrCat(options.subject.file, ": differs from ", options.against,
+                                  "; if that is meant: takt baseline update ", options.against, " ",
+                                  options.subject.file, " ... --reason 'WHY', with the options of this run"));
+  }
+  return kDone;
+}
+
+int RunJitter(const Options& options, const std::vector<uint8_t>& plan) {
+  const Jitter jitter = MeasureJitter(options.subject.file, plan, options.measure, options.jitter);
+  if (options.json) {
+    std::printf("%s\n", JitterJson(jitter).dump(2).c_str());
+  } else {
+    std::printf("%s on %s\n%s", options.subject.file.c_str(), options.measure.port.c_str(), JitterText(jitter).c_str());
+  }
+  return kDone;
+}
+
 int Run(const Options& options) {
-  const PlanFile file(options.plan);
-  const Measured measured = Measure(options);
+  if (!options.against.empty()) return RunAgainst(options);
+  const Subject subject = LoadSubject(options.subject, options.measure.port, false);
+  if (options.jitter.seconds > 0) return RunJitter(options, subject.plan);
+  const PlanFile file(options.subject.file, subject.plan);
+  const Measured measured = Measure(options, subject.plan);
   const nlohmann::ordered_json json = BenchJson(options, file, measured);
   if (options.json) {
     std::printf("%s\n", json.dump(2).c_str());
     return kDone;
   }
-  std::printf("%s on %s: %d iterations after %d\n", options.plan.c_str(), options.port.c_str(), options.iterations,
-              options.warmup);
+  std::printf("%s on %s: %d iterations after %d\n", options.subject.file.c_str(), options.measure.port.c_str(),
+              options.measure.iterations, options.measure.warmup);
   for (const char* key : {"min_ns", "p50_ns", "p90_ns", "p99_ns", "max_ns", "mean_ns"}) {
     std::printf("%8s %12llu\n", key, static_cast<unsigned long long>(json[key].get<uint64_t>()));
   }
@@ -147,21 +134,37 @@ int Run(const Options& options) {
 void AddBench(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("bench", "Measures the latency of a plan on this host");
   auto options = std::make_shared<Options>();
-  verb->add_option("plan", options->plan, "The .takt file")->required();
-  AddInputOptions(*verb, options->inputs);
-  verb->add_option("--port", options->port, "Kernels to run on")->capture_default_str();
-  verb->add_option("--warmup", options->warmup, "Invocations before the first measured one")
+  verb->add_option("plan", options->subject.file, "A .takt plan, or a model that is converted first")->required();
+  AddInputOptions(*verb, options->measure.inputs);
+  AddModelOptions(*verb, options->subject);
+  verb->add_option("--port", options->measure.port, "Kernels to run on")->capture_default_str();
+  verb->add_option("--warmup", options->measure.warmup, "Invocations before the first measured one")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
-  verb->add_option("--iterations", options->iterations, "Measured invocations")
+  verb->add_option("--iterations", options->measure.iterations, "Measured invocations")
       ->check(CLI::Range(1, 10000000))
       ->capture_default_str();
+  auto* duration = verb->add_option("--duration", options->jitter.seconds,
+                                    "Seconds: jitter instead (tails, cold start, after idle, beside a noisy process)")
+                       ->check(CLI::Range(0.01, 86400.0));
+  verb->add_option("--cpu", options->jitter.cpu, "The core to measure jitter on")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(duration);
+  verb->add_flag("--realtime", options->jitter.realtime, "Measures jitter with memory locked and SCHED_FIFO")
+      ->needs(duration);
+  auto* against = verb->add_option("--against", options->against,
+                                   "A baseline (.json) or another plan: prints what changed, and why, instead");
+  verb->add_option("--junit", options->junit, "File for the comparison as JUnit XML")->needs(against);
+  verb->add_option("--markdown", options->markdown, "File for the comparison as Markdown")->needs(against);
   verb->add_flag("--json", options->json, "p50_ns, p90_ns, p99_ns, max_ns and each step's share as JSON");
-  verb->footer(std::string("Examples:\n"
-                           "  takt bench kws.takt\n"
-                           "  takt bench kws.takt --json --warmup 10 --iterations 1000\n"
-                           "Inputs are random (seed 1) unless --input or --random says otherwise.\n") +
-               kExitCodes);
+  verb->footer(
+      std::string("Examples:\n"
+                  "  takt bench kws.takt\n"
+                  "  takt bench kws.takt --json --warmup 10 --iterations 1000\n"
+                  "  takt bench kws.tflite --target ethos-u55-128 --against kws.json   # fails if a cycle changed\n"
+                  "  takt bench new.takt --against old.takt\n"
+                  "Inputs are random (seed 1) unless --input or --random says otherwise.\n") +
+      kExitCodes);
   verb->callback([options, &action] { action = [options] { return Run(*options); }; });
 }
 

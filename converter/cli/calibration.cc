@@ -1,5 +1,6 @@
 #include "converter/cli/calibration.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>

@@ -1,4 +1,5 @@
 // takt compare
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

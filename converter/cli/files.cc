@@ -1,13 +1,16 @@
 #include "converter/cli/files.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -43,15 +46,40 @@ void MakeFolder(const fs::path& folder) {
         absl::StrCat(folder.string(), ": can't be made a folder: ", error.message(), "; name a writable folder"));
 }
 
+/// A file that is open; it closes itself.
+struct Descriptor {
+  explicit Descriptor(int opened) : fd(opened) {}
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int fd;
+};
+
+bool WriteAll(int fd, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    bytes = bytes.subspan(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
+  return ::fsync(fd) == 0;
+}
+
 void WriteFile(const std::string& path, const OutputFile& content) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, content.secret ? 0600 : 0666));
+  if (file.fd < 0) {
     throw InputError(
         absl::StrCat(content.path, ": can't be written: ", std::strerror(errno), "; name a file in a writable folder"));
   }
-  file.write(reinterpret_cast<const char*>(content.bytes.data()), static_cast<std::streamsize>(content.bytes.size()));
-  file.close();
-  if (!file) throw InputError(absl::StrCat(content.path, ": writing failed; check free space"));
+  if (!WriteAll(file.fd, content.bytes))
+    throw InputError(absl::StrCat(content.path, ": writing failed: ", std::strerror(errno), "; check free space"));
+}
+
+/// After it, a rename in the folder outlives a loss of power.
+void SyncFolder(const fs::path& folder) {
+  const Descriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.fd >= 0) ::fsync(opened.fd);
 }
 
 /// Files that are removed unless they were renamed.
@@ -67,7 +95,7 @@ struct Temporaries {
 }  // namespace
 
 OutputFile TextFile(std::string path, std::string_view text) {
-  return {std::move(path), {text.begin(), text.end()}};
+  return {std::move(path), {text.begin(), text.end()}, false};
 }
 
 void WriteFiles(const std::vector<OutputFile>& files) {
@@ -83,6 +111,7 @@ void WriteFiles(const std::vector<OutputFile>& files) {
   for (size_t i = 0; i < files.size(); ++i) {
     fs::rename(temporaries.paths[i], files[i].path, error);
     if (error) throw InputError(absl::StrCat(files[i].path, ": can't be replaced: ", error.message()));
+    SyncFolder(fs::path(files[i].path).parent_path());
   }
 }
 

@@ -25,11 +25,12 @@ std::vector<uint8_t> ReadFile(const std::string& path);
 struct OutputFile {
   std::string path;
   std::vector<uint8_t> bytes;
+  bool secret = false;  ///< Only its owner may read it.
 };
 OutputFile TextFile(std::string path, std::string_view text);
 
-/// Makes missing folders, writes every file beside its place, then renames all: no file is ever half written, and none
-/// is touched if one can't be written. Throws InputError.
+/// Makes missing folders, writes every file beside its place and onto the disk, then renames all: no file is ever half
+/// written, even if power fails, and none is touched if one can't be written. Throws InputError.
 void WriteFiles(const std::vector<OutputFile>& files);
 
 /// "plan.takt: arena too small: <rule> (step 3, detail 160)"

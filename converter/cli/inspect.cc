@@ -1,4 +1,5 @@
 // takt inspect
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "converter/backend/convert.h"
 #include "converter/cli/files.h"
+#include "converter/cli/model.h"
 #include "converter/cli/session.h"
 #include "converter/cli/terminal.h"
 #include "converter/cli/verbs.h"

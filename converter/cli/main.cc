@@ -1,4 +1,5 @@
 // takt <verb>: dispatch, exit codes, and the one place where faults become messages.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -20,6 +21,7 @@ constexpr char kExamples[] =
     "  takt run model.takt --input in_0.bin --output-dir out\n"
     "  takt bench model.takt --json\n"
     "  takt compare model.takt other.takt --input in_0.bin\n"
+    "  takt sign model.takt --key release.key      # only plans that a trusted key signed open\n"
     "\n"
     "takt <verb> --help teaches each verb.\n";
 
@@ -48,6 +50,10 @@ int Main(int argc, char** argv) {
   AddRun(app, action);
   AddBench(app, action);
   AddCompare(app, action);
+  AddBaseline(app, action);
+  AddKeygen(app, action);
+  AddSign(app, action);
+  AddVerify(app, action);
   if (const std::string hint = MisspeltVerb(app, argc, argv); !hint.empty()) {
     std::fprintf(stderr, "takt: %s\n", hint.c_str());
     return kWrongUsage;

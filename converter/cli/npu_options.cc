@@ -1,5 +1,6 @@
 #include "converter/cli/npu_options.h"
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
@@ -7,11 +8,15 @@
 #include "converter/npu/report.h"
 
 namespace takt::cli {
-void AddNpuOptions(CLI::App& verb, NpuOptions& options) {
+
+void AddMachineOptions(CLI::App& verb, NpuOptions& options) {
   verb.add_option("--machine", options.machine, "JSON description of a machine (ports/npu_emu/machines)");
   verb.add_option("--set", options.overrides, "Changes the machine: array.width=4, memories.sram.read_latency=100")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void AddNpuOptions(CLI::App& verb, NpuOptions& options) {
   verb.add_option("--timeline", options.timeline, "File for the timeline of the jobs (Chrome or Perfetto JSON)");
   verb.add_option("--disassembly", options.disassembly, "File for the jobs' commands as text");
 }

@@ -1,14 +1,14 @@
-// The part of `takt convert` that is about NPUs: the machine, what-if changes, reports.
+// The part of converting that is about NPUs: the machine, what-if changes, reports.
 #ifndef TAKT_CONVERTER_CLI_NPU_OPTIONS_H_
 #define TAKT_CONVERTER_CLI_NPU_OPTIONS_H_
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "converter/backend/convert.h"
 #include "converter/cli/files.h"
+#include "converter/cli/verbs.h"
 #include "converter/npu/machine_json.h"
 
 namespace takt::cli {
@@ -18,7 +18,9 @@ struct NpuOptions {
   std::vector<std::string> overrides;
 };
 
-/// --machine, --set, --timeline, --disassembly.
+/// --machine, --set.
+void AddMachineOptions(CLI::App& verb, NpuOptions& options);
+/// --timeline, --disassembly.
 void AddNpuOptions(CLI::App& verb, NpuOptions& options);
 /// The machine that `target` or --machine names; none for other targets. Throws InputError.
 std::optional<npu::MachineDescription> ResolveMachine(const NpuOptions& options, const std::string& target);

@@ -1,4 +1,5 @@
 // takt run
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>

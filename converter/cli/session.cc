@@ -1,5 +1,6 @@
 #include "converter/cli/session.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -86,7 +87,8 @@ void Session::InitNpu() {
   Require(file_.path(), npu_.Init(plan().machine(), npu_workspace_.span(), npu_clock_));
 }
 
-Session::Session(const std::string& path, const std::string& port, Trace* trace) : file_(path) {
+Session::Session(const std::string& path, std::span<const uint8_t> plan_bytes, const std::string& port, Trace* trace)
+    : file_(path, plan_bytes) {
   const Requirements need = PlanNeed(file_, port);
   std::vector<std::span<std::byte>> spans;
   for (uint32_t i = 0; i < need.arena_count; ++i) {

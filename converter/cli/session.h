@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "converter/cli/files.h"
 #include "converter/cli/ports.h"
 #include "converter/cli/verbs.h"
 #include "engine/core/interpreter.h"
@@ -58,7 +59,10 @@ Requirements PlanNeed(const PlanFile& file, const std::string& port);
 /// A plan ready to be invoked; throws InputError.
 class Session {
  public:
-  Session(const std::string& path, const std::string& port, Trace* trace = nullptr);
+  Session(const std::string& path, const std::string& port, Trace* trace = nullptr)
+      : Session(path, ReadFile(path), port, trace) {}
+  /// A plan from memory; `path` names it in messages.
+  Session(const std::string& path, std::span<const uint8_t> plan, const std::string& port, Trace* trace = nullptr);
   const PlanFile& file() const { return file_; }
   const Plan& plan() const { return file_.plan(); }
   Interpreter& net() { return net_; }

@@ -2,11 +2,11 @@
 #ifndef TAKT_CONVERTER_CLI_VERBS_H_
 #define TAKT_CONVERTER_CLI_VERBS_H_
 
-#include <CLI/CLI.hpp>
 #include <functional>
-#include <string>
 
-#include "engine/core/kernel.h"
+namespace CLI {
+class App;
+}
 
 namespace takt::cli {
 
@@ -17,21 +17,15 @@ inline constexpr char kExitCodes[] = "Exit codes: 0 done; 1 the input is at faul
 /// Gives the exit code; throws InputError.
 using Action = std::function<int()>;
 
-/// `--numerics`, for the verbs that convert.
-inline void AddNumericsOption(CLI::App& verb, Numerics& numerics) {
-  const auto set = [&numerics](const std::string& name) {
-    numerics = name == "tflite" ? Numerics::kTflite : Numerics::kFp32Rne;
-  };
-  verb.add_option_function<std::string>("--numerics", set, "Arithmetic of integer steps (engine/NUMERICS.md)")
-      ->check(CLI::IsMember({"fp32_rne", "tflite"}))
-      ->default_str("fp32_rne");
-}
-
 void AddConvert(CLI::App& app, Action& action);
 void AddInspect(CLI::App& app, Action& action);
 void AddRun(CLI::App& app, Action& action);
 void AddBench(CLI::App& app, Action& action);
 void AddCompare(CLI::App& app, Action& action);
+void AddBaseline(CLI::App& app, Action& action);
+void AddKeygen(CLI::App& app, Action& action);
+void AddSign(CLI::App& app, Action& action);
+void AddVerify(CLI::App& app, Action& action);
 
 }  // namespace takt::cli
 

@@ -9,3 +9,4 @@ cmake --install "$build" --prefix "$prefix" >/dev/null
 cmake -G Ninja -S "$here" -B "$build/package_consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >/dev/null
 cmake --build "$build/package_consumer"
 "$build/package_consumer/consumer"
+ctest --test-dir "$build/package_consumer" --output-on-failure --no-tests=error

@@ -14,9 +14,12 @@ install(DIRECTORY engine ports DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/takt FILE
   PATTERN "cortex_m" EXCLUDE)
 install(FILES schema/op_table.inc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/takt/schema)
 if(TARGET takt)
-  install(TARGETS takt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  target_include_directories(takt_port_posix INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/takt>)
+  install(TARGETS takt_port_posix EXPORT TaktTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS takt EXPORT TaktTargets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 configure_package_config_file(schema/cmake/TaktConfig.cmake.in ${CMAKE_BINARY_DIR}/TaktConfig.cmake
   INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/TaktConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/TaktConfig.cmake ${CMAKE_BINARY_DIR}/TaktConfigVersion.cmake DESTINATION ${package_dir})
+install(FILES ${CMAKE_BINARY_DIR}/TaktConfig.cmake ${CMAKE_BINARY_DIR}/TaktConfigVersion.cmake
+  schema/cmake/TaktLatencyTest.cmake DESTINATION ${package_dir})

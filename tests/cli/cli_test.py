@@ -46,6 +46,12 @@ class CliTest(unittest.TestCase):
     def setUp(self):
         self.out = self.root / self.id().rsplit(".", 1)[-1]
 
+    def keys(self, name="release"):
+        """A pair of keys: secret, public."""
+        if not (self.root / f"{name}.key").exists():
+            self.succeeds("keygen", self.root / name)
+        return self.root / f"{name}.key", self.root / f"{name}.pub"
+
     def succeeds(self, *arguments):
         done = takt(*arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -66,7 +72,7 @@ class CliTest(unittest.TestCase):
 class Usage(CliTest):
     def test_help_teaches_by_example(self):
         self.assertIn("Examples:", self.succeeds("--help"))
-        for verb in ("convert", "inspect", "run", "bench", "compare"):
+        for verb in ("convert", "inspect", "run", "bench", "compare", "baseline", "keygen", "sign", "verify"):
             text = self.succeeds(verb, "--help")
             self.assertIn(f"  takt {verb} ", text)
             self.assertIn("Exit codes: 0 done; 1 the input is at fault", text)
@@ -76,7 +82,7 @@ class Usage(CliTest):
 
     def test_wrong_usage(self):
         self.fails(2, "did you mean 'convert'?", "convertt", MODEL)
-        self.fails(2, "there are: convert, inspect, run, bench, compare", "xyzzy")
+        self.fails(2, "there are: convert, inspect, run, bench, compare, baseline, keygen, sign, verify", "xyzzy")
         self.fails(2, "subcommand", *[])
         self.fails(2, "model", "convert")
         self.fails(2, "--output", "convert", MODEL)
@@ -105,6 +111,8 @@ class Files(CliTest):
             "run": ["--random", 1, "--output-dir", self.root / "never"],
             "bench": [],
             "compare": [self.plan, "--random", 1],
+            "sign": ["--key", self.keys()[0]],
+            "verify": ["--key", self.keys()[1]],
         }
         for verb, rest in verbs.items():
             with self.subTest(verb=verb):
@@ -115,7 +123,7 @@ class Files(CliTest):
                 if verb != "convert":
                     self.fails(1, "cut.takt", verb, cut, *rest)
                     self.fails(1, "hash", verb, flipped, *rest)
-                if verb not in ("convert", "inspect"):
+                if verb in ("run", "compare"):
                     self.fails(1, "convert it first: takt convert", verb, MODEL, *rest)
         self.fails(1, "is a plan already", "convert", self.plan, "-o", self.root / "never.takt")
         self.assertFalse((self.root / "never").exists())
@@ -298,10 +306,130 @@ class Bench(CliTest):
         self.assertEqual(sum(bin["count"] for bin in report["histogram"]), 20)
         self.assertAlmostEqual(sum(step["share"] for step in report["steps"]), 1, places=6)
 
+    def test_jitter(self):
+        report = self.json("bench", self.plan, "--duration", 0.2, "--cpu", os.sched_getaffinity(0).pop())
+        for part in ("steady", "after_idle", "noisy_neighbour"):
+            times = [report[part][key] for key in ("p50_ns", "p99_ns", "p99_9_ns", "max_ns")]
+            self.assertEqual(times, sorted(times))
+        self.assertEqual(sum(bin["count"] for bin in report["histogram"]), report["steady"]["count"])
+        self.assertGreater(report["cold_ns"], 0)
+        self.fails(2, "--duration", "bench", self.plan, "--realtime")
+
     def test_text(self):
         text = self.succeeds("bench", self.plan, "--iterations", 5, "--input", self.image)
         self.assertIn("p99_ns", text)
         self.assertIn("#", text)
+
+
+class Baseline(CliTest):
+    """Latency tests: what passes, what fails, what is said."""
+    NPU = ("--target", "ethos-u55-128")
+
+    def baseline(self, *arguments):
+        path = self.out / "base.json"
+        self.succeeds("baseline", "update", path, MODEL, *self.NPU, "--reason", "first", *arguments)
+        return path
+
+    def test_same_passes_and_reports(self):
+        base = self.baseline()
+        self.succeeds("bench", MODEL, *self.NPU, "--against", base, "--junit", self.out / "r.xml", "--markdown", self.out / "r.md")
+        import xml.etree.ElementTree
+        suite = xml.etree.ElementTree.parse(self.out / "r.xml").getroot()
+        self.assertEqual((suite.get("name"), suite.get("failures")), ("base", "0"))
+        self.assertIn("cycles", [case.get("name") for case in suite])
+        self.assertIn("### base: same", (self.out / "r.md").read_text())
+
+    def test_another_machine_fails_and_names_steps(self):
+        base = self.baseline()
+        kept = json.loads(base.read_text())
+        done = takt("bench", MODEL, *self.NPU, "--set", "array.width=4", "--against", base, "--junit", self.out / "r.xml")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cycles", done.stdout)
+        self.assertIn("takt baseline update", done.stderr)
+        slower = [step["name"] for step in kept["steps"] if step["name"] in done.stdout]
+        self.assertTrue(slower, done.stdout)
+        self.assertIn("<failure", (self.out / "r.xml").read_text())
+
+    def test_blessing_keeps_reasons(self):
+        base = self.baseline()
+        before = json.loads(base.read_text())
+        text = self.succeeds("baseline", "update", base, MODEL, *self.NPU, "--set", "array.width=4", "--reason", "half the array")
+        after = json.loads(base.read_text())
+        self.assertEqual(after["reasons"], before["reasons"] + [f"cycles {before['cycles']} -> {after['cycles']}: half the array"])
+        self.assertIn("CHANGED", text)
+        self.assertEqual(sorted(p.name for p in self.out.iterdir()), ["base.json"])
+
+    def test_plans_compare_with_plans(self):
+        other = self.out / "other.takt"
+        self.succeeds("convert", MODEL, "-o", other, "--numerics", "tflite")
+        text = self.succeeds("bench", other, "--against", self.plan)
+        self.assertRegex(text, "kernel .* fp32_rne -> .* tflite")
+        self.assertIn("steps that changed", self.succeeds("bench", MODEL, "--numerics", "tflite", "--against", self.plan))
+
+    def test_wall_time_advises(self):
+        base = self.out / "host.json"
+        self.succeeds("baseline", "update", base, MODEL, "--wall", "--reason", "first")
+        self.assertIn("advisory", self.succeeds("bench", MODEL, "--against", base, "--iterations", 10))
+
+    def test_faults(self):
+        base = self.baseline()
+        self.fails(2, "--reason", "baseline", "update", base, MODEL)
+        self.fails(1, "--reason is empty", "baseline", "update", base, MODEL, "--reason", "")
+        self.fails(1, "neither a plan nor a baseline", "bench", MODEL, "--against", self.image)
+        self.fails(1, "is a plan", "baseline", "update", self.plan, MODEL, "--reason", "x")
+        self.fails(2, "--junit", "bench", MODEL, "--junit", self.out / "r.xml")
+
+
+class Sign(CliTest):
+    def signed(self):
+        secret, public = self.keys()
+        plan = self.out / "signed.takt"
+        self.succeeds("sign", self.plan, "--key", secret, "-o", plan)
+        return plan, public
+
+    def test_signed_plans_verify_and_run(self):
+        plan, public = self.signed()
+        key_id = self.json("verify", plan, "--key", self.keys("other")[1], "--key", public)["key_id"]
+        self.assertEqual(len(key_id), 16)
+        self.assertIn(key_id, self.succeeds("verify", plan, "--key", public))
+        self.succeeds("run", plan, "--random", 1, "--output-dir", self.out)
+        before, after = self.plan.read_bytes(), plan.read_bytes()
+        self.assertEqual(before[:-72], after[:-72])
+        self.assertEqual(before[-72:], bytes(72))
+
+    def test_in_place_and_again_with_another_key(self):
+        plan, public = self.signed()
+        secret, other = self.keys("other")
+        self.succeeds("sign", plan, "--key", secret)
+        self.succeeds("verify", plan, "--key", other)
+        self.fails(1, ["not trusted here"], "verify", plan, "--key", public)
+        self.assertEqual([p.name for p in self.out.iterdir()], ["signed.takt"])
+
+    def test_refused(self):
+        plan, public = self.signed()
+        self.fails(1, ["is not signed", "takt sign"], "verify", self.plan, "--key", public)
+        data = plan.read_bytes()
+        for place, words in ((100, "hash"), (len(data) - 1, "was changed after"), (len(data) - 70, "not trusted")):
+            changed = bytearray(data)
+            changed[place] ^= 1
+            plan.write_bytes(changed)
+            self.fails(1, ["signed.takt", words], "verify", plan, "--key", public)
+
+    def test_keys_at_fault(self):
+        secret, public = self.keys()
+        self.fails(1, ["exists", "another name"], "keygen", self.root / "release")
+        self.assertEqual(secret.stat().st_mode & 0o777, 0o600)
+        self.fails(1, ["release.pub", "takt-ed25519-secret"], "sign", self.plan, "--key", public, "-o", self.out / "a")
+        for text in ("", "takt-ed25519-public", "takt-ed25519-public 12\n", public.read_text() * 2, public.read_text()[:-2] + "g\n"):
+            broken = self.root / "broken.pub"
+            broken.write_text(text)
+            self.fails(1, "broken.pub", "verify", self.plan, "--key", broken)
+        shared = self.root / "shared.key"
+        shared.write_bytes(secret.read_bytes())
+        shared.chmod(0o640)
+        self.fails(1, ["others may read", "chmod 600"], "sign", self.plan, "--key", shared, "-o", self.out / "a")
+        self.assertFalse(self.out.exists())
+        self.fails(2, "--key", "verify", self.plan)
 
 
 class Compare(CliTest):

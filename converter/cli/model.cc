@@ -1,0 +1,92 @@
+#include "converter/cli/model.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "converter/backend/target.h"
+#include "converter/cli/files.h"
+#include "converter/cli/session.h"
+
+namespace takt::cli {
+namespace {
+
+/// "name=1x3x224x224" of --shape.
+void ReadShape(const std::string& text, ConvertOptions& options) {
+  const size_t equals = text.rfind('=');
+  std::vector<int32_t> dims;
+  for (absl::string_view part : absl::StrSplit(equals == std::string::npos ? "" : text.substr(equals + 1), 'x')) {
+    int32_t dim = 0;
+    if (!absl::SimpleAtoi(part, &dim) || dim < 1)
+      throw InputError(absl::StrCat("--shape ", text, ": write it as name=1x3x224x224"));
+    dims.push_back(dim);
+  }
+  options.shapes[text.substr(0, equals)] = dims;
+}
+
+/// Cores and machines.
+std::vector<std::string> Targets() {
+  std::vector<std::string> names = TargetNames();
+  std::ranges::copy(npu::PresetNames(), std::back_inserter(names));
+  return names;
+}
+
+}  // namespace
+
+void AddNumericsOption(CLI::App& verb, Numerics& numerics) {
+  const auto set = [&numerics](const std::string& name) {
+    numerics = name == "tflite" ? Numerics::kTflite : Numerics::kFp32Rne;
+  };
+  verb.add_option_function<std::string>("--numerics", set, "Arithmetic of integer steps (engine/NUMERICS.md)")
+      ->check(CLI::IsMember({"fp32_rne", "tflite"}))
+      ->default_str("fp32_rne");
+}
+
+void AddModelOptions(CLI::App& verb, ModelOptions& options) {
+  AddNumericsOption(verb, options.convert.numerics);
+  verb.add_option("--shape", options.shapes,
+                  "Dims of an input that the model leaves open: name=1x3x224x224; once for each")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddCalibrationOptions(verb, options.calibration);
+  verb.add_option("--input-layout", options.input_layout, "Order of dimensions in which ONNX images are bound")
+      ->check(CLI::IsMember({"nchw", "nhwc"}))
+      ->capture_default_str();
+  verb.add_option("--target", options.convert.target, "What the plan is for: " + absl::StrJoin(Targets(), ", "))
+      ->check(CLI::IsMember(Targets()))
+      ->capture_default_str();
+  AddMachineOptions(verb, options.npu);
+}
+
+/// A file whose name ends in .onnx is ONNX, any other TFLite.
+ConvertedModel ConvertModel(ModelOptions options) {
+  ConvertOptions& convert = options.convert;
+  convert.calibration = MakeCalibration(options.calibration);
+  if (convert.calibration && convert.numerics == Numerics::kTflite)
+    throw InputError("--calibrate quantizes for the default numerics; leave --numerics tflite out");
+  ConvertedModel converted;
+  converted.machine = ResolveMachine(options.npu, convert.target);
+  if (converted.machine) convert.machine = converted.machine->table;
+  const std::vector<uint8_t> model = ReadFile(options.file);
+  if (IsPlan(model))
+    throw InputError(absl::StrCat(options.file, ": is a plan already; takt inspect shows it, takt run runs it"));
+  for (const std::string& shape : options.shapes) ReadShape(shape, convert);
+  const std::filesystem::path path(options.file);
+  if (path.extension() != ".onnx") {
+    converted.made = ConvertTflite(model, path.filename().string(), convert);
+    return converted;
+  }
+  frontend::OnnxOptions onnx;
+  onnx.folder = path.parent_path().string();
+  onnx.nhwc_inputs = options.input_layout == "nhwc";
+  onnx.shapes = convert.shapes;
+  converted.made = ConvertOnnx(model, path.filename().string(), onnx, convert);
+  return converted;
+}
+
+}  // namespace takt::cli

@@ -1,0 +1,56 @@
+// What changed between two profiles, whether a latency test lets that pass, and why it changed.
+#ifndef TAKT_CONVERTER_REPORT_COMPARISON_H_
+#define TAKT_CONVERTER_REPORT_COMPARISON_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "converter/report/profile.h"
+
+namespace takt::report {
+
+/// Instruction counts of one build may differ by this share.
+inline constexpr double kInstructionTolerance = 0.005;
+
+enum class Verdict { kSame, kChanged, kAdvisory };
+
+/// A quantity that both profiles state. Only kChanged fails a test; kAdvisory has its reason in `note`.
+struct TotalChange {
+  std::string name;
+  uint64_t before = 0, after = 0;
+  Verdict verdict = Verdict::kSame;
+  std::string note;
+};
+
+/// A step whose cycles, kernel, tiling, placement or traffic differ. No cycles: not in that profile, or not known
+/// there.
+struct StepChange {
+  std::string name;
+  std::optional<uint64_t> before, after;
+  std::vector<std::string> why;
+};
+
+struct Comparison {
+  std::vector<TotalChange> totals;
+  std::vector<StepChange> steps;  ///< By name, in the order of the later profile; steps that are gone come last.
+
+  bool failed() const;
+};
+
+/// Cycles and bytes have to be equal, instruction counts nearly, for one build; wall time only advises.
+Comparison Compare(const Profile& before, const Profile& after);
+
+/// Probability that two sets of samples of one distribution differ in rank as much as these (Mann-Whitney U, two-sided,
+/// normal approximation with ties). 1 if either is empty.
+double MannWhitneyP(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b);
+
+std::string ComparisonText(const Comparison& comparison);
+std::string ComparisonMarkdown(const std::string& name, const Comparison& comparison);
+/// A test suite with one case a total.
+std::string ComparisonJUnit(const std::string& name, const Comparison& comparison);
+
+}  // namespace takt::report
+
+#endif  // TAKT_CONVERTER_REPORT_COMPARISON_H_

@@ -1,0 +1,41 @@
+# takt_add_latency_test(NAME name MODEL file | PLAN file [TARGET target] BASELINE file [OPTIONS option ...])
+#
+# Adds the ctest latency.NAME. It fails if the emulated NPU's cycles or the bytes of plan and arenas differ at all from the
+# baseline, or the host's instructions by more than 0.5 % (where the baseline has them, of the same build, and valgrind is
+# installed); wall time only advises. A failure names the steps that changed, by how much and why. JUnit XML and Markdown go
+# to NAME.xml and NAME.md in the current binary folder.
+#   TARGET    as of takt convert; a PLAN has its own
+#   OPTIONS   further options of takt convert: --numerics tflite, --set array.width=4
+# The target bless_latency.NAME writes the baseline anew, bless_latency those of all tests; both want the reason in the
+# environment: TAKT_REASON='why' cmake --build BUILD --target bless_latency
+include_guard(GLOBAL)
+
+function(takt_add_latency_test)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME;MODEL;PLAN;TARGET;BASELINE" "OPTIONS")
+  if(ARG_UNPARSED_ARGUMENTS OR NOT ARG_NAME OR NOT ARG_BASELINE OR (NOT ARG_MODEL AND NOT ARG_PLAN) OR (ARG_MODEL AND ARG_PLAN)
+     OR (ARG_PLAN AND ARG_TARGET))
+    message(FATAL_ERROR "takt_add_latency_test wants NAME, BASELINE and either MODEL [TARGET] or PLAN; got: ${ARGN}")
+  endif()
+  if(TARGET takt)
+    set(takt takt)
+  elseif(TARGET takt::takt)
+    set(takt takt::takt)
+  else()
+    message(FATAL_ERROR "takt_add_latency_test needs the program takt, and this package was built without the converter")
+  endif()
+  set(subject ${ARG_MODEL}${ARG_PLAN})
+  cmake_path(ABSOLUTE_PATH subject)
+  cmake_path(ABSOLUTE_PATH ARG_BASELINE)
+  set(options ${ARG_OPTIONS})
+  if(ARG_TARGET)
+    list(PREPEND options --target ${ARG_TARGET})
+  endif()
+  add_test(NAME latency.${ARG_NAME} COMMAND ${takt} bench ${subject} ${options} --against ${ARG_BASELINE}
+    --junit ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.xml --markdown ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.md)
+  add_custom_target(bless_latency.${ARG_NAME} COMMAND ${takt} baseline update ${ARG_BASELINE} ${subject} ${options}
+    USES_TERMINAL VERBATIM)
+  if(NOT TARGET bless_latency)
+    add_custom_target(bless_latency)
+  endif()
+  add_dependencies(bless_latency bless_latency.${ARG_NAME})
+endfunction()

@@ -32,7 +32,7 @@ class Writer {
   template <typename T>
   static uint16_t Pooled(std::vector<T>& pool, const std::vector<T>& values);
   flatbuffers::Offset<void> AddParams(const StepSpec& spec);
-  flatbuffers::Offset<schema::Step> AddStep(const StepSpec& spec);
+  void AddStep(const StepSpec& spec);
   flatbuffers::Offset<schema::Binding> AddBinding(TensorId id);
   flatbuffers::Offset<schema::Debug> AddDebug();
   flatbuffers::Offset<schema::Target> AddTarget();
@@ -41,7 +41,7 @@ class Writer {
   const PlanInput& in_;
   FlatBufferBuilder fbb_;
   std::map<TensorId, uint16_t> index_;
-  std::map<std::pair<size_t, std::vector<uint8_t>>, flatbuffers::Offset<void>> params_;  ///< By alignment and bytes.
+  std::map<std::pair<size_t, std::vector<uint8_t>>, flatbuffers::Offset<void>> structs_;  ///< By alignment and bytes.
   std::vector<TensorId> order_;
   std::vector<schema::Tensor> tensors_;
   std::vector<schema::Live> lives_;
@@ -49,6 +49,9 @@ class Writer {
   std::vector<int32_t> dims_;
   std::vector<int32_t> strides_;
   std::vector<uint16_t> operands_;
+  std::vector<schema::Step> steps_;
+  std::vector<schema::Params> tags_;
+  std::vector<flatbuffers::Offset<void>> params_;
   std::vector<uint8_t> segment_;
   bool reaches_minimum_ = false;
 };
@@ -139,7 +142,7 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Job>>> Write
 flatbuffers::Offset<void> Writer::AddParams(const StepSpec& spec) {
   const size_t size = spec.params.size();
   const size_t alignment = spec.op == Op::kPad ? 8 : size % 4 == 0 ? 4 : 1;
-  auto& params = params_[{alignment, spec.params}];
+  auto& params = structs_[{alignment, spec.params}];
   if (params.IsNull()) {
     fbb_.StartStruct(alignment);
     fbb_.PushBytes(spec.params.data(), size);
@@ -148,19 +151,20 @@ flatbuffers::Offset<void> Writer::AddParams(const StepSpec& spec) {
   return params;
 }
 
-flatbuffers::Offset<schema::Step> Writer::AddStep(const StepSpec& spec) {
-  const flatbuffers::Offset<void> params = AddParams(spec);
+void Writer::AddStep(const StepSpec& spec) {
+  tags_.push_back(static_cast<schema::Params>(spec.op));
+  params_.push_back(AddParams(spec));
   if (spec.op == Op::kSubmit || spec.op == Op::kWait) {  // the job's bases are its operands
-    return schema::CreateStep(fbb_, static_cast<schema::Params>(spec.op), params);
+    steps_.emplace_back();
+    return;
   }
   const auto first = static_cast<uint16_t>(operands_.size());
   for (TensorId id : spec.inputs) operands_.push_back(index_.at(id));
   for (TensorId id : spec.outputs) operands_.push_back(index_.at(id));
   const bool scratch = spec.scratch != ir::kNoTensor;
   if (scratch) operands_.push_back(index_.at(spec.scratch));
-  return schema::CreateStep(fbb_, static_cast<schema::Params>(spec.op), params, first,
-                            static_cast<uint8_t>(spec.inputs.size()), static_cast<uint8_t>(spec.outputs.size()),
-                            static_cast<schema::Numerics>(spec.numerics), scratch);
+  steps_.emplace_back(first, static_cast<uint8_t>(spec.inputs.size()), static_cast<uint8_t>(spec.outputs.size()),
+                      static_cast<schema::Numerics>(spec.numerics), uint8_t{scratch});
 }
 
 flatbuffers::Offset<schema::Binding> Writer::AddBinding(TensorId id) {
@@ -230,8 +234,7 @@ bool Writer::FitsFormat(Diagnostics& diagnostics) const {
 std::vector<uint8_t> Writer::Write(Diagnostics& diagnostics) {
   AddArenaTensors();
   AddConstants();
-  std::vector<flatbuffers::Offset<schema::Step>> steps;
-  for (const StepSpec& spec : in_.steps) steps.push_back(AddStep(spec));
+  for (const StepSpec& spec : in_.steps) AddStep(spec);
   if (!FitsFormat(diagnostics)) return {};
   std::vector<flatbuffers::Offset<schema::Binding>> inputs;
   std::vector<flatbuffers::Offset<schema::Binding>> outputs;
@@ -254,14 +257,16 @@ std::vector<uint8_t> Writer::Write(Diagnostics& diagnostics) {
   const auto tensors = fbb_.CreateVectorOfStructs(tensors_);
   const auto lives = fbb_.CreateVectorOfStructs(lives_);
   const auto operands = fbb_.CreateVector(operands_);
-  const auto step_vector = fbb_.CreateVector(steps);
+  const auto steps = fbb_.CreateVectorOfStructs(steps_);
+  const auto tags = fbb_.CreateVector(tags_);
+  const auto params = fbb_.CreateVector(params_);
   const auto input_vector = fbb_.CreateVector(inputs);
   const auto output_vector = fbb_.CreateVector(outputs);
   const auto debug = in_.debug ? AddDebug() : flatbuffers::Offset<schema::Debug>();
-  const schema::Limits limits(in_.work, static_cast<uint32_t>(tensors_.size()), static_cast<uint32_t>(steps.size()));
+  const schema::Limits limits(in_.work, static_cast<uint32_t>(tensors_.size()), static_cast<uint32_t>(steps_.size()));
   fbb_.Finish(schema::CreatePlan(fbb_, kPlanMajor, kPlanMinor, producer, source, target, arena_vector, constants, dims,
-                                 strides, tensors, lives, operands, step_vector, jobs, 0, input_vector, output_vector,
-                                 costs, &limits, reaches_minimum_, debug),
+                                 strides, tensors, lives, operands, steps, tags, params, jobs, 0, input_vector,
+                                 output_vector, costs, &limits, reaches_minimum_, debug),
               schema::PlanIdentifier());
   std::vector<uint8_t> file(fbb_.GetBufferPointer(), fbb_.GetBufferPointer() + fbb_.GetSize());
   PlanTrailer trailer{};

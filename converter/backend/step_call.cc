@@ -42,8 +42,7 @@ StepCall::StepCall(const ir::Graph& graph, const StepSpec& step, const std::func
   strides_.reserve(operands.size());
   for (ir::TensorId id : operands) {
     const ir::Tensor& t = graph.tensor(id);
-    TensorRef ref{.dims = t.dims.data(), .type = t.type, .rank = static_cast<uint8_t>(t.dims.size())};
-    ref.constant = t.is_constant();
+    TensorRef ref{nullptr, t.dims.data(), nullptr, t.type, static_cast<uint8_t>(t.dims.size()), t.is_constant()};
     if (t.view && !t.view->strides.empty()) {
       strides_.emplace_back(t.view->strides.begin(), t.view->strides.end());
       ref.strides = strides_.back().data();

@@ -21,24 +21,19 @@ uint32_t FindRow(KernelTable kernels, const KernelKey& key) {
 
 TensorRef Ref(const Plan& plan, uint32_t t) {
   const TensorView v = plan.tensor(t);
-  TensorRef ref{.dims = v.dims, .strides = v.strides, .type = v.type, .rank = v.rank, .constant = v.constant};
-  if (v.constant) ref.data = const_cast<std::byte*>(plan.constant(v.base).bytes.data() + v.offset);
-  return ref;
+  void* data = v.constant ? const_cast<std::byte*>(plan.constant(v.base).bytes.data() + v.offset) : nullptr;
+  return {data, v.dims, v.strides, v.type, v.rank, v.constant};
 }
 
 /// Where the runtime arena's parts end: records and persistent blocks, then one scratch that all steps share.
 struct Extent {
-  uint64_t persistent = 0;
-  uint64_t scratch = 0;
+  uint32_t persistent = 0;
+  uint32_t scratch = 0;
   uint32_t over_read = 0;  ///< Largest of all steps.
 
   static uint64_t Align(uint64_t n) { return (n + 15) & ~uint64_t{15}; }
   uint64_t bytes() const { return persistent + Align(scratch); }
 };
-
-Status Exceeds(uint64_t bytes) {
-  return {StatusCode::kLimitExceeded, Site::kInitRuntime, static_cast<uint32_t>(bytes >> 20)};
-}
 
 KernelNeed NeedOf(const Plan& plan, const Kernel& kernel, const StepView& s) {
   if (kernel.need == nullptr) return {};
@@ -54,10 +49,9 @@ KernelNeed NeedOf(const Plan& plan, const Kernel& kernel, const StepView& s) {
   return need;
 }
 
-/// Calls `visit(step, row, need, persistent offset)` for each step.
-template <typename Visit>
-Status LayOut(const Plan& plan, KernelTable kernels, Extent& at, const Visit& visit) {
-  at = {.persistent = Extent::Align(uint64_t{plan.step_count()} * sizeof(StepRecord))};
+/// Finds each step's kernel and what it needs. Fills `records`, all but the offset of the scratch, unless nullptr.
+Status LayOut(const Plan& plan, KernelTable kernels, StepRecord* records, Extent& at) {
+  at = {.persistent = static_cast<uint32_t>(Extent::Align(plan.step_count() * sizeof(StepRecord)))};
   for (uint32_t i = 0; i < plan.step_count(); ++i) {
     const StepView s = plan.step(i);
     KernelNeed need;
@@ -69,11 +63,36 @@ Status LayOut(const Plan& plan, KernelTable kernels, Extent& at, const Visit& vi
       }
       need = NeedOf(plan, *kernels[row], s);
     }
-    visit(i, row, need, at.persistent);
-    at.persistent += Extent::Align(need.persistent);
-    at.scratch = std::max<uint64_t>(at.scratch, need.scratch);
+    if (records != nullptr) {
+      records[i] = {row, 0, need.scratch, at.persistent, need.persistent, {}};
+    }
+    at.scratch = std::max(at.scratch, need.scratch);
     at.over_read = std::max(at.over_read, need.over_read);
-    if (at.bytes() > INT32_MAX) return Exceeds(at.bytes()).AtStep(static_cast<uint16_t>(i));
+    const uint64_t bytes = at.bytes() + Extent::Align(need.persistent);
+    if (bytes > INT32_MAX) {
+      return {StatusCode::kLimitExceeded, Site::kInitRuntime, static_cast<uint32_t>(bytes >> 20),
+              static_cast<uint16_t>(i)};
+    }
+    at.persistent += static_cast<uint32_t>(Extent::Align(need.persistent));
+  }
+  return {};
+}
+
+/// Of an arena whose tensors kernels may over-read by `slack` bytes.
+Status ArenaNeedOf(const ArenaView& arena, uint32_t slack, ArenaNeed& need) {
+  if (arena.bytes > UINT32_MAX - slack) return {StatusCode::kLimitExceeded, Site::kInitArena, arena.bytes};
+  need = {arena.bytes != 0 ? arena.bytes + slack : 0, arena.alignment};
+  return {};
+}
+
+/// What an application gives shares no memory with the plan or with itself.
+Status CheckDisjoint(const Plan& plan, const InitOptions& options) {
+  const auto arenas = static_cast<uint32_t>(std::min<size_t>(options.arenas.size(), plan.arena_count()));
+  const auto given = [&](uint32_t i) { return i < arenas ? options.arenas[i] : options.runtime; };
+  for (uint32_t i = 0; i <= arenas; ++i) {
+    bool shares = ShareMemory(given(i), plan.bytes());
+    for (uint32_t k = 0; k < i; ++k) shares = shares || ShareMemory(given(i), given(k));
+    if (shares) return {StatusCode::kInvalidArgument, Site::kInitOverlap, i};
   }
   return {};
 }
@@ -93,18 +112,13 @@ KernelKey KeyOf(const Plan& plan, const StepView& s) {
 }
 
 Status ComputeRequirements(const Plan& plan, KernelTable kernels, Requirements& need) {
-  need = {};
   Extent extent;
-  TAKT_TRY(LayOut(plan, kernels, extent, [](uint32_t, uint32_t, const KernelNeed&, uint64_t) {}));
+  TAKT_TRY(LayOut(plan, kernels, nullptr, extent));
+  need = {};
   need.runtime = {static_cast<uint32_t>(extent.bytes()), kRuntimeAlignment};
   need.slack = extent.over_read;
   need.arena_count = plan.arena_count();
-  for (uint32_t i = 0; i < need.arena_count; ++i) {
-    const ArenaView a = plan.arena(i);
-    const uint64_t bytes = a.bytes != 0 ? uint64_t{a.bytes} + need.slack : 0;
-    if (bytes > UINT32_MAX) return {StatusCode::kLimitExceeded, Site::kInitArena, a.bytes};
-    need.arenas[i] = {static_cast<uint32_t>(bytes), a.alignment};
-  }
+  for (uint32_t i = 0; i < need.arena_count; ++i) TAKT_TRY(ArenaNeedOf(plan.arena(i), need.slack, need.arenas[i]));
   return {};
 }
 
@@ -116,9 +130,16 @@ Status Interpreter::Init(const Plan& plan, const InitOptions& options) {
   for (Rebound& r : rebound_) r = {};
   ClearCancel();
   if (!plan.is_open()) return {StatusCode::kInvalidState, Site::kInvokeState};
-  Requirements need;
-  TAKT_TRY(ComputeRequirements(plan, options.kernels, need));
-  TAKT_TRY(BindArenas(plan, options, need));
+  TAKT_TRY(CheckDisjoint(plan, options));
+  const std::span<std::byte> runtime = options.runtime;
+  const bool fits =
+      IsAligned(runtime.data(), kRuntimeAlignment) && runtime.size() / sizeof(StepRecord) >= plan.step_count();
+  records_ = fits ? reinterpret_cast<StepRecord*>(runtime.data()) : nullptr;
+  Extent extent;
+  TAKT_TRY(LayOut(plan, options.kernels, records_, extent));
+  TAKT_TRY(BindRuntime(runtime, static_cast<uint32_t>(extent.bytes())));
+  slack_ = extent.over_read;
+  TAKT_TRY(BindArenas(plan, options.arenas));
   if (options.devices.size() < plan.device_count()) {
     return {StatusCode::kInvalidArgument, Site::kInitDevice, static_cast<uint32_t>(options.devices.size())};
   }
@@ -126,11 +147,10 @@ Status Interpreter::Init(const Plan& plan, const InitOptions& options) {
   devices_ = options.devices;
   platform_ = options.platform;
   trace_ = options.trace;
-  slack_ = need.slack;
   commit_ = plan.commit_step();
   status_ = {};
   plan_ = &plan;
-  const Status status = BindSteps();
+  const Status status = BindSteps(extent.persistent);
   if (!status.ok()) {
     plan_ = nullptr;
     return status;
@@ -138,41 +158,27 @@ Status Interpreter::Init(const Plan& plan, const InitOptions& options) {
   return ResetState();
 }
 
-Status Interpreter::BindArenas(const Plan& plan, const InitOptions& options, const Requirements& need) {
-  if (options.runtime.size() < need.runtime.bytes)
-    return {StatusCode::kArenaTooSmall, Site::kInitRuntime, need.runtime.bytes};
-  if (!IsAligned(options.runtime.data(), kRuntimeAlignment))
-    return {StatusCode::kMisaligned, Site::kInitRuntime, kRuntimeAlignment};
-  std::span<const std::byte> used[kMaxArenas + 2] = {plan.bytes()};
-  uint32_t count = 1;
-  for (uint32_t i = 0; i < need.arena_count; ++i) {
-    const std::span<std::byte> given = i < options.arenas.size() ? options.arenas[i] : std::span<std::byte>();
-    if (given.size() < need.arenas[i].bytes)
-      return {StatusCode::kArenaTooSmall, Site::kInitArena, need.arenas[i].bytes};
-    if (!IsAligned(given.data(), need.arenas[i].alignment)) {
-      return {StatusCode::kMisaligned, Site::kInitArena, need.arenas[i].alignment};
-    }
+Status Interpreter::BindRuntime(std::span<std::byte> runtime, uint32_t bytes) {
+  if (runtime.size() < bytes) return {StatusCode::kArenaTooSmall, Site::kInitRuntime, bytes};
+  if (records_ == nullptr) return {StatusCode::kMisaligned, Site::kInitRuntime, kRuntimeAlignment};
+  runtime_ = runtime.first(bytes);
+  return {};
+}
+
+Status Interpreter::BindArenas(const Plan& plan, std::span<const std::span<std::byte>> arenas) {
+  for (uint32_t i = 0; i < plan.arena_count(); ++i) {
+    const std::span<std::byte> given = i < arenas.size() ? arenas[i] : std::span<std::byte>();
+    ArenaNeed need;
+    TAKT_TRY(ArenaNeedOf(plan.arena(i), slack_, need));
+    if (given.size() < need.bytes) return {StatusCode::kArenaTooSmall, Site::kInitArena, need.bytes};
+    if (!IsAligned(given.data(), need.alignment)) return {StatusCode::kMisaligned, Site::kInitArena, need.alignment};
     arenas_[i] = given.data();
-    used[count++] = given.first(need.arenas[i].bytes);
-  }
-  runtime_ = options.runtime.first(need.runtime.bytes);
-  records_ = reinterpret_cast<StepRecord*>(runtime_.data());
-  used[count++] = runtime_;
-  for (uint32_t i = 1; i < count; ++i) {
-    for (uint32_t k = 0; k < i; ++k) {
-      if (ShareMemory(used[i], used[k])) return {StatusCode::kInvalidArgument, Site::kInitOverlap, i - 1};
-    }
   }
   return {};
 }
 
-/// Fills the records, then checks every step; a step inside loops counts once for each trip.
-Status Interpreter::BindSteps() {
-  Extent extent;
-  TAKT_TRY(
-      LayOut(*plan_, kernels_, extent, [this](uint32_t i, uint32_t row, const KernelNeed& need, uint64_t persistent) {
-        records_[i] = {row, 0, need.scratch, static_cast<uint32_t>(persistent), need.persistent, {}};
-      }));
+/// Checks every step; a step inside loops counts once for each trip.
+Status Interpreter::BindSteps(uint32_t scratch_offset) {
   uint32_t ends[kMaxLoopDepth] = {};
   uint64_t outer[kMaxLoopDepth] = {};
   uint32_t depth = 0;
@@ -181,7 +187,7 @@ Status Interpreter::BindSteps() {
   const uint64_t limit = plan_->accepted().work;
   for (uint32_t i = 0; i < plan_->step_count(); ++i) {
     while (depth > 0 && ends[depth - 1] <= i) trips = outer[--depth];
-    records_[i].scratch_offset = static_cast<uint32_t>(extent.persistent);
+    records_[i].scratch_offset = scratch_offset;
     uint64_t work = 1;
     TAKT_TRY(InitStep(i, work).AtStep(static_cast<uint16_t>(i)));
     if (work > limit / trips || work * trips > limit - total) {

@@ -154,8 +154,9 @@ class Interpreter {
     KernelCall call;
   };
 
-  Status BindArenas(const Plan& plan, const InitOptions& options, const Requirements& need);
-  Status BindSteps();
+  Status BindRuntime(std::span<std::byte> runtime, uint32_t bytes);
+  Status BindArenas(const Plan& plan, std::span<const std::span<std::byte>> arenas);
+  Status BindSteps(uint32_t scratch_offset);
   Status InitStep(uint32_t step, uint64_t& work);
   Status CheckQueues() const;
   Status PrepareJobs();

@@ -27,13 +27,14 @@ inline constexpr int kMaxRank = 6;
 inline constexpr int kMaxOperands = 32;
 
 /// An operand bound to memory. Dims and strides belong to the plan; strides are in bytes, nullptr if dense row-major.
+/// No member has an initial value, so that an array of them costs nothing.
 struct TensorRef {
-  void* data = nullptr;
-  const int32_t* dims = nullptr;
-  const int32_t* strides = nullptr;
-  DataType type = DataType::kNone;
-  uint8_t rank = 0;
-  bool constant = false;  ///< In the plan's data segment: its bytes never change.
+  void* data;
+  const int32_t* dims;
+  const int32_t* strides;
+  DataType type;
+  uint8_t rank;
+  bool constant;  ///< In the plan's data segment: its bytes never change.
 
   template <typename T>
   T* as() const {

@@ -106,6 +106,8 @@ void Plan::LookUp() {
   dims_ = View(root_->dims()).data();
   strides_ = View(root_->strides()).data();
   operands_ = View(root_->operands()).data();
+  steps_ = View(root_->steps()).data();
+  step_count_ = Count(root_->steps());
   tensor_count_ = Count(root_->tensors());
   arena_tensor_count_ = Count(root_->lives());
   arena_count_ = Count(root_->arenas());
@@ -118,7 +120,7 @@ uint16_t Plan::minor() const {
   return root_->minor();
 }
 uint32_t Plan::step_count() const {
-  return Count(root_->steps());
+  return step_count_;
 }
 uint32_t Plan::tensor_count() const {
   return tensor_count_;
@@ -167,11 +169,11 @@ uint16_t StepView::job() const {
 }
 
 StepView Plan::step(uint32_t i) const {
-  const schema::Step* s = root_->steps()->Get(i);
+  const schema::Step* s = steps_ + i;
   const uint16_t* first = operands_ + s->first_operand();
-  return {static_cast<Op>(s->params_type()),
+  return {static_cast<Op>(root_->params_type()->Get(i)),
           static_cast<Numerics>(s->numerics()),
-          s->params(),
+          root_->params()->Get(i),
           {first, s->inputs()},
           {first + s->inputs(), s->outputs()},
           s->scratch() != 0 ? first[s->inputs() + s->outputs()] : kNoTensor};

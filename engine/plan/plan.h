@@ -16,6 +16,7 @@ namespace takt {
 
 namespace schema {
 struct Live;
+struct Step;
 struct Plan;
 struct Tensor;
 }  // namespace schema
@@ -235,7 +236,8 @@ class Plan {
   const int32_t* dims_ = nullptr;
   const int32_t* strides_ = nullptr;
   const uint16_t* operands_ = nullptr;
-  uint32_t tensor_count_ = 0, arena_tensor_count_ = 0, arena_count_ = 0;
+  const schema::Step* steps_ = nullptr;
+  uint32_t step_count_ = 0, tensor_count_ = 0, arena_tensor_count_ = 0, arena_count_ = 0;
 };
 
 }  // namespace takt

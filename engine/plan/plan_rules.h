@@ -18,6 +18,8 @@ constexpr Status Bad(Site site, uint32_t detail = 0) {
 struct Rules {
   const Plan& plan;
   const schema::Plan& root;
+  const schema::Tensor* tensor_table;
+  const schema::Step* step_table;
   uint32_t steps, tensors, arena_tensors, arenas;
 
   // Tables; each assumes that those before it hold.

@@ -19,14 +19,15 @@ Status Rules::Vectors() const {
   if (arena_tensors > tensors) return Bad(Site::kPlanVectors, 10);
   if (root.operands() == nullptr) return Bad(Site::kPlanVectors, 11);
   if (steps == 0 || steps >= Status::kNoStep) return Bad(Site::kPlanVectors, 12);
-  if (plan.job_count() > 0xFFFF) return Bad(Site::kPlanVectors, 13);
-  if (plan.state_count() > kMaxLive) return Bad(Site::kPlanVectors, 14);
+  if (root.params() == nullptr || root.params()->size() != steps) return Bad(Site::kPlanVectors, 14);
+  if (plan.job_count() > 0xFFFF) return Bad(Site::kPlanVectors, 15);
+  if (plan.state_count() > kMaxLive) return Bad(Site::kPlanVectors, 16);
   // FlatBuffers neither aligns an empty vector nor verifies the alignment of 8-byte elements.
   if (const auto* c = root.costs(); c != nullptr && c->size() != 0) {
     const bool aligned = reinterpret_cast<uintptr_t>(c->Data()) % alignof(uint64_t) == 0;
-    if (!aligned || c->size() != steps) return Bad(Site::kPlanVectors, 17);
+    if (!aligned || c->size() != steps) return Bad(Site::kPlanVectors, 19);
   }
-  if (reinterpret_cast<uintptr_t>(root.limits()) % alignof(uint64_t) != 0) return Bad(Site::kPlanVectors, 18);
+  if (reinterpret_cast<uintptr_t>(root.limits()) % alignof(uint64_t) != 0) return Bad(Site::kPlanVectors, 20);
   return {};
 }
 
@@ -61,7 +62,7 @@ Status Rules::Constants(bool crc) const {
 }
 
 Status Rules::TensorShape(uint32_t i) const {
-  const schema::Tensor& t = *root.tensors()->Get(i);
+  const schema::Tensor& t = tensor_table[i];
   const uint32_t bits = BitWidth(static_cast<DataType>(t.type()));
   const bool strided = t.strides() != 0xFFFF;
   const uint32_t pool = root.strides() != nullptr ? root.strides()->size() : 0;
@@ -87,10 +88,9 @@ Status Rules::TensorShape(uint32_t i) const {
 }
 
 Status Rules::TensorBounds(uint32_t i) const {
-  const schema::Tensor& raw = *root.tensors()->Get(i);
-  if (raw.base() >= arenas + plan.constant_count()) return Bad(Site::kPlanTensorBounds, i);
+  if (tensor_table[i].base() >= arenas + plan.constant_count()) return Bad(Site::kPlanTensorBounds, i);
   const TensorView t = plan.tensor(i);
-  const uint64_t room = t.constant ? root.constants()->Get(t.base)->bytes() : plan.arena(t.base).bytes;
+  const uint64_t room = t.constant ? plan.constant(t.base).bytes.size() : plan.arena(t.base).bytes;
   const uint32_t element = (BitWidth(t.type) + 7) / 8;
   const uint32_t alignment = t.constant ? kConstantAlignment : plan.arena(t.base).alignment;
   if (uint64_t{t.offset} + t.extent() > room || t.offset % element != 0 || alignment < element) {
@@ -147,18 +147,17 @@ static uint32_t ParamsAlignment(Op op) {
 
 /// FlatBuffers' verifier accepts unknown tags and does not look at the alignment of structs in unions.
 Status Rules::StepTag(uint32_t i) const {
-  const schema::Step* s = root.steps()->Get(i);
-  const Op op = static_cast<Op>(s->params_type());
-  if (op == Op::kNone || op >= Op::kPlanOpEnd || s->params() == nullptr || s->numerics() > schema::Numerics::tflite ||
-      reinterpret_cast<uintptr_t>(s->params()) % ParamsAlignment(op) != 0) {
+  const Op op = static_cast<Op>(root.params_type()->Get(i));
+  if (op == Op::kNone || op >= Op::kPlanOpEnd || step_table[i].numerics() > schema::Numerics::tflite ||
+      reinterpret_cast<uintptr_t>(root.params()->Get(i)) % ParamsAlignment(op) != 0) {
     return Bad(Site::kPlanStepTag, static_cast<uint32_t>(op));
   }
   return {};
 }
 
 Status Rules::StepArity(uint32_t i) const {
-  const schema::Step& s = *root.steps()->Get(i);
-  const Op op = static_cast<Op>(s.params_type());
+  const schema::Step& s = step_table[i];
+  const Op op = static_cast<Op>(root.params_type()->Get(i));
   const uint32_t count = uint32_t{s.inputs()} + s.outputs() + (s.scratch() != 0);
   bool good = s.scratch() <= 1 && count <= kMaxOperands && s.first_operand() + count <= root.operands()->size();
   if (const OpInfo* info = FindOpInfo(op); info != nullptr) {
@@ -248,8 +247,14 @@ Status Rules::Names() const {
 
 Status PlanValidator::Run(const Plan& plan, const PlanOptions& options) {
   if (plan.major() != kPlanMajor) return {StatusCode::kUnsupportedVersion, Site::kPlanVersion, plan.major()};
-  const Rules rules{
-      plan, *plan.root_, plan.step_count(), plan.tensor_count(), plan.arena_tensor_count(), plan.arena_count()};
+  const Rules rules{plan,
+                    *plan.root_,
+                    plan.tensors_,
+                    plan.steps_,
+                    plan.step_count(),
+                    plan.tensor_count(),
+                    plan.arena_tensor_count(),
+                    plan.arena_count()};
   TAKT_TRY(rules.Vectors());
   TAKT_TRY(rules.LimitsHold(options.limits));
   TAKT_TRY(rules.Arenas());

@@ -19,11 +19,10 @@ namespace {
 
 using Fbb = flatbuffers::FlatBufferBuilder;
 
-flatbuffers::Offset<schema::Step> MakeStep(Fbb& fbb, const StepSpec& s) {
+flatbuffers::Offset<void> MakeParams(Fbb& fbb, const StepSpec& s) {
   fbb.StartStruct(s.alignment);
   fbb.PushBytes(s.params.data(), s.params.size());
-  const flatbuffers::Offset<void> params(fbb.EndStruct());
-  return schema::CreateStep(fbb, s.tag, params, s.first_operand, s.inputs, s.outputs, s.numerics, s.scratch);
+  return fbb.EndStruct();
 }
 
 flatbuffers::Offset<schema::Binding> MakeBinding(Fbb& fbb, const BindingSpec& b) {
@@ -58,7 +57,16 @@ flatbuffers::Offset<schema::Debug> MakeDebug(Fbb& fbb, int steps, int tensors) {
 
 std::vector<uint8_t> Metadata(const PlanSpec& spec) {
   Fbb fbb;
-  const auto steps = Tables(fbb, spec.steps, MakeStep);
+  const std::vector<StepSpec> complete(spec.steps.begin(),
+                                       spec.steps.end() - static_cast<ptrdiff_t>(spec.missing_params));
+  const auto params = Tables(fbb, complete, MakeParams);
+  std::vector<schema::Params> tag_values;
+  for (const StepSpec& s : complete) tag_values.push_back(s.tag);
+  std::vector<schema::Step> step_values;
+  for (const StepSpec& s : spec.steps)
+    step_values.emplace_back(s.first_operand, s.inputs, s.outputs, s.numerics, s.scratch);
+  const auto tags = fbb.CreateVector(tag_values);
+  const auto steps = fbb.CreateVectorOfStructs(step_values);
   const auto jobs = Tables(fbb, spec.jobs, MakeJob);
   const auto inputs = Tables(fbb, spec.inputs, MakeBinding);
   const auto outputs = Tables(fbb, spec.outputs, MakeBinding);
@@ -73,9 +81,9 @@ std::vector<uint8_t> Metadata(const PlanSpec& spec) {
   const auto operands = fbb.CreateVector(spec.operands);
   const auto states = fbb.CreateVectorOfStructs(spec.states);
   const auto costs = fbb.CreateVector(spec.costs);
-  schema::FinishPlanBuffer(
-      fbb, schema::CreatePlan(fbb, spec.major, 0, 0, 0, target, arenas, constants, dims, strides, tensors, lives,
-                              operands, steps, jobs, states, inputs, outputs, costs, &spec.limits, false, debug));
+  schema::FinishPlanBuffer(fbb, schema::CreatePlan(fbb, spec.major, 0, 0, 0, target, arenas, constants, dims, strides,
+                                                   tensors, lives, operands, steps, tags, params, jobs, states, inputs,
+                                                   outputs, costs, &spec.limits, false, debug));
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 

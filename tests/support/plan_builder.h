@@ -64,6 +64,7 @@ struct PlanSpec {
   std::vector<schema::Live> lives;
   std::vector<uint16_t> operands;
   std::vector<StepSpec> steps;
+  size_t missing_params = 0;  ///< Steps at the end whose params are left out.
   std::vector<JobSpec> jobs;
   std::vector<schema::State> states;
   std::vector<BindingSpec> inputs, outputs;

@@ -60,7 +60,7 @@ takt_status takt_open(takt_net* net, const void* plan, size_t bytes, const takt_
   Net* n = new (net->storage) Net;
   takt::PlanOptions chosen;
   if (options != nullptr) {
-    chosen.check_hash = options->skip_hash == 0;
+    if (options->skip_hash != 0) chosen.sha256 = nullptr;
     chosen.check_constants_crc = options->check_constants_crc != 0;
     if (options->max_work != 0) chosen.limits.work = options->max_work;
   }

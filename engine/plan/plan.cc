@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "engine/base/sha256.h"
 #include "engine/core/kernel.h"
 #include "engine/plan/plan_validator.h"
 #include "engine/plan/trailer.h"
@@ -47,9 +46,9 @@ std::optional<uint32_t> Find(const Bindings* bindings, std::string_view name) {
 /// The hash of `body`, and the signature where it is wanted.
 Status CheckTrailer(std::span<const std::byte> body, const PlanTrailer& trailer, const PlanOptions& options) {
   const bool sign = options.verify.accept != nullptr;
-  if (!options.check_hash && !sign) return {};
+  if (options.sha256 == nullptr) return sign ? Status(StatusCode::kInvalidArgument, Site::kPlanSignature) : Status();
   uint8_t digest[32];
-  Sha256(body, digest);
+  options.sha256(body, digest);
   if (std::memcmp(digest, trailer.sha256, sizeof(digest)) != 0) return {StatusCode::kHashMismatch, Site::kPlanHash};
   if (!sign) return {};
   uint8_t key = 0;

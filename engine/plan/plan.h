@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "engine/base/data_type.h"
+#include "engine/base/sha256.h"
 #include "engine/base/status.h"
 #include "engine/core/op.h"
 
@@ -49,11 +50,12 @@ struct Verifier {
 };
 
 struct PlanOptions {
-  /// Compare the file with the trailer's SHA-256. Safety does not depend on it.
-  bool check_hash = true;
+  /// Computes the SHA-256 that is compared with the trailer's: ours, or a device's own. nullptr: no comparison, and a
+  /// program that never makes one does not link ours. Safety does not depend on it.
+  void (*sha256)(std::span<const std::byte> bytes, uint8_t digest[32]) = &Sha256;
   /// Compare each constant with its CRC-32.
   bool check_constants_crc = false;
-  /// Set: refuse a plan that is not signed or that this function does not accept; implies check_hash.
+  /// Set: refuse a plan that is not signed or that this function does not accept; kInvalidArgument without `sha256`.
   Verifier verify;
   Limits limits;
 };

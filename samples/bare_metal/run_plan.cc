@@ -83,7 +83,7 @@ int main() {
   if (!hash_status.ok()) return Fail("open", hash_status);
 
   takt::PlanOptions options;
-  options.check_hash = false;
+  options.sha256 = nullptr;
   const Meter open("open");
   const Status open_status = g_plan_view.Open(file, options);
   open.Report();

@@ -207,7 +207,6 @@ TEST(PlanRules, EverySiteHasARow) {
 
 TEST(PlanRules, ASignedPlanOpensIfItsKeyIsTrusted) {
   Case k;
-  k.options.check_hash = false;
   k.edit = [](auto& v) {
     v[Trailer(v) + offsetof(PlanTrailer, key_id)] = 7;
     v[Trailer(v) + offsetof(PlanTrailer, signature)] = 1;
@@ -221,6 +220,8 @@ TEST(PlanRules, ASignedPlanOpensIfItsKeyIsTrusted) {
   EXPECT_EQ(OpenCase(k), Status());
   trusted = 8;
   EXPECT_EQ(OpenCase(k), Status(kSignatureMismatch, Site::kPlanSignature));
+  k.options.sha256 = nullptr;
+  EXPECT_EQ(OpenCase(k), Status(kInvalidArgument, Site::kPlanSignature));
 }
 
 TEST(PlanRules, AnInPlaceOpNeedsASharedRoot) {

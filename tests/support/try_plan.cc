@@ -45,7 +45,7 @@ Status TryPlan(std::span<const uint8_t> bytes) {
   const Exact file(bytes.size());
   if (!bytes.empty()) std::memcpy(file.span().data(), bytes.data(), bytes.size());
   PlanOptions options;
-  options.check_hash = false;
+  options.sha256 = nullptr;
   options.check_constants_crc = false;
   options.limits = {.work = 1 << 18, .tensors = 1024, .steps = 1024};
   Plan plan;

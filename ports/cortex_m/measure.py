@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""measure.py TAKT [WORK_DIR]: converts models with the host's `takt` and runs them on both emulated boards.
+"""Converts models with the host's `takt` and runs them on both emulated boards.
 
 Fails if an output byte differs from the host's, or if heap, unwinder or static constructors are linked. Prints a table and
 writes it as WORK_DIR/measurements.json. Our own model, and those of TAKT_SHARED_DIR where it exists.
 """
+import argparse
 import collections
 import json
 import pathlib
@@ -96,7 +97,8 @@ def main(takt, work):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[2] if len(sys.argv) == 3 else ROOT / "build/cortex_m").resolve()
-    sys.exit(main(pathlib.Path(sys.argv[1]).resolve(), folder))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("takt", type=pathlib.Path, help="the converter, of a build for the host")
+    parser.add_argument("work", type=pathlib.Path, nargs="?", default=ROOT / "build/cortex_m", help="default: build/cortex_m")
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.takt.resolve(), arguments.work.resolve()))

@@ -1,9 +1,6 @@
 #!/usr/bin/python3
-"""Compares the bytes that plans need with budgets/footprint.txt. footprint.py TAKT SHARED [--bless]
-
---bless writes the values of today; a limit is changed by hand only, and a value above one fails either way.
-Exit code 77: no model of the list is there.
-"""
+"""Compares the bytes that plans need with budgets/footprint.txt. Exit code 77: no model of the list is there."""
+import argparse
 import json
 import pathlib
 import subprocess
@@ -65,7 +62,7 @@ def bless(text, measured):
     return "\n".join(lines) + "\n"
 
 
-def main(takt, shared, *options):
+def main(takt, shared, blessed):
     text = BUDGETS.read_text()
     rows = parse(text)
     measured = {}
@@ -78,7 +75,7 @@ def main(takt, shared, *options):
             print(f"SKIPPED {model}: not in this checkout or {shared}")
     if not measured:
         return 77
-    if "--bless" in options:
+    if blessed:
         text = bless(text, measured)
         BUDGETS.write_text(text)
         rows = parse(text)
@@ -88,4 +85,10 @@ def main(takt, shared, *options):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("takt", help="the converter")
+    parser.add_argument("shared", help="folder of the shared models; those that it lacks are skipped")
+    parser.add_argument("--bless", action="store_true", help="write the values of today; a limit is changed by hand only, and "
+                                                             "a value above one fails either way")
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.takt, arguments.shared, arguments.bless))

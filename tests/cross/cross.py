@@ -1,10 +1,9 @@
 #!/usr/bin/python3
-"""Same bytes everywhere: cross.py WORK_DIR [CONFIGURATION...]
-
-The first configuration converts each model in both numerics and runs it. Every other one runs the same plans (integer
+"""Same bytes everywhere. The first configuration converts each model in both numerics and runs it. Every other one runs the same plans (integer
 outputs: the same bytes; float32: |d| <= 1e-5 * max(|expected|, rms)) and, where it builds the converter, converts again
 (the same file). Prints the SHA-256 of what all agree on; exit code 1 if any differs or does not build.
 """
+import argparse
 import array
 import hashlib
 import json
@@ -42,6 +41,7 @@ CONFIGURATIONS = {
     "aarch64": Configuration("-O2", architecture="aarch64"),
     "riscv64": Configuration("-O2", architecture="riscv64", converter=False),  # Debian 12 has no Abseil for it.
 }
+FIRST, *OTHERS = CONFIGURATIONS
 
 
 def build(name, folder):
@@ -114,24 +114,24 @@ def reference_cases(work, run, folder):
 
 def main(work, names):
     work.mkdir(parents=True, exist_ok=True)
-    first, *others = CONFIGURATIONS
-    unknown = set(names) - set(CONFIGURATIONS)
-    if unknown:
-        sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(CONFIGURATIONS)}")
-    cases = list(reference_cases(work, build(first, work / first), work / first))
+    cases = list(reference_cases(work, build(FIRST, work / FIRST), work / FIRST))
     complaints = []
-    for name in names or others:
+    for name in names:
         try:
             found = list(check(name, build(name, work / name), work / name, cases))
         except subprocess.CalledProcessError:
             found = [f"{name}: does not build, see {work / name}.log"]
         converter = "and plans " if CONFIGURATIONS[name].converter else ""
-        print(*found or [f"{name}: outputs {converter}of {len(cases)} cases agree with {first}"], sep="\n", flush=True)
+        print(*found or [f"{name}: outputs {converter}of {len(cases)} cases agree with {FIRST}"], sep="\n", flush=True)
         complaints += found
     return 1 if complaints else 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    sys.exit(main(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("work", type=pathlib.Path, help="folder for builds and plans; kept")
+    parser.add_argument("configurations", nargs="*", metavar="CONFIGURATION", help=f"of {', '.join(OTHERS)}; default: all")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.configurations) - set(OTHERS):
+        parser.error(f"unknown configuration: {', '.join(sorted(unknown))}; known: {', '.join(OTHERS)}")
+    sys.exit(main(arguments.work.resolve(), arguments.configurations or OTHERS))

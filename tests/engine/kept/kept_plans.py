@@ -1,9 +1,7 @@
 #!/usr/bin/python3
-"""Plans of published versions open and give the same bytes for ever.
-
-kept_plans.py RUN_PLAN           runs <version>.takt on <version>.in; the output has the hash in <version>.sha256
-kept_plans.py RUN_PLAN --keep TAKT   converts samples/fashion and keeps it as its plan version; an existing one stays as it is
-"""
+"""Plans of published versions open and give the same bytes for ever: <version>.takt run on <version>.in gives output bytes
+with the hash in <version>.sha256."""
+import argparse
 import hashlib
 import json
 import pathlib
@@ -42,9 +40,8 @@ def check(run_plan):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4 and sys.argv[2] == "--keep":
-        keep(sys.argv[1], sys.argv[3])
-    elif len(sys.argv) == 2:
-        sys.exit(check(sys.argv[1]))
-    else:
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run_plan", help="program that runs a plan")
+    parser.add_argument("--keep", metavar="TAKT", help="convert samples/fashion and keep it as its plan version")
+    arguments = parser.parse_args()
+    sys.exit(keep(arguments.run_plan, arguments.keep) if arguments.keep else check(arguments.run_plan))

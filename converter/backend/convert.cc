@@ -15,6 +15,7 @@
 #include "converter/memory/liveness.h"
 #include "converter/memory/planner.h"
 #include "converter/memory/schedule.h"
+#include "converter/npu/feature_memory.h"
 #include "converter/passes/pass.h"
 #include "engine/plan/plan.h"
 #include "ports/reference/kernels.h"
@@ -87,8 +88,10 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   if (options.on_stage) options.on_stage("lower", result.graph);
   steps = memory::ScheduleSteps(result.graph, std::move(steps));
   if (options.machine) {
-    result.npu = npu::Compile(result.graph, steps, *options.machine, result.diagnostics);
+    npu::Machine machine = *options.machine;
+    result.npu = npu::CompileToFit(result.graph, steps, machine, result.diagnostics);
     if (!result.diagnostics.ok()) return;
+    npu_target.memory = options.machine->memories[machine.feature_memory].name;
     steps = result.npu.steps;
   }
   const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);

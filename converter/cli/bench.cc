@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "converter/cli/files.h"
 #include "converter/cli/jitter.h"
+#include "converter/cli/machine.h"
 #include "converter/cli/measure.h"
 #include "converter/cli/session.h"
 #include "converter/cli/subject.h"
@@ -107,6 +108,7 @@ int RunJitter(const Options& options, const std::vector<uint8_t>& plan) {
 
 int Run(const Options& options) {
   if (!options.against.empty()) return RunAgainst(options);
+  if (NamesMachine(options.subject)) return BenchOnMachine(options.subject, options.json);
   const Subject subject = LoadSubject(options.subject, options.measure.port, false);
   if (options.jitter.seconds > 0) return RunJitter(options, subject.plan);
   const PlanFile file(options.subject.file, subject.plan);
@@ -132,7 +134,8 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddBench(CLI::App& app, Action& action) {
-  CLI::App* verb = app.add_subcommand("bench", "Measures the latency of a plan on this host");
+  CLI::App* verb =
+      app.add_subcommand("bench", "Measures the latency of a plan on this host, or of a model on an emulated machine");
   auto options = std::make_shared<Options>();
   verb->add_option("plan", options->subject.file, "A .takt plan, or a model that is converted first")->required();
   AddInputOptions(*verb, options->measure.inputs);
@@ -158,12 +161,14 @@ void AddBench(CLI::App& app, Action& action) {
   verb->add_option("--markdown", options->markdown, "File for the comparison as Markdown")->needs(against);
   verb->add_flag("--json", options->json, "p50_ns, p90_ns, p99_ns, max_ns and each step's share as JSON");
   verb->footer(
-      std::string("Examples:\n"
-                  "  takt bench kws.takt\n"
-                  "  takt bench kws.takt --json --warmup 10 --iterations 1000\n"
-                  "  takt bench kws.tflite --target ethos-u55-128 --against kws.json   # fails if a cycle changed\n"
-                  "  takt bench new.takt --against old.takt\n"
-                  "Inputs are random (seed 1) unless --input or --random says otherwise.\n") +
+      std::string(
+          "Examples:\n"
+          "  takt bench kws.takt\n"
+          "  takt bench kws.takt --json --warmup 10 --iterations 1000\n"
+          "  takt bench kws.tflite --target ethos-u55-128 --json   # cycles of the machine, not this host's time\n"
+          "  takt bench kws.tflite --target ethos-u55-128 --against kws.json   # fails if a cycle changed\n"
+          "  takt bench new.takt --against old.takt\n"
+          "Inputs are random (seed 1) unless --input or --random says otherwise.\n") +
       kExitCodes);
   verb->callback([options, &action] { action = [options] { return Run(*options); }; });
 }

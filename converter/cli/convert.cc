@@ -98,7 +98,7 @@ int Run(Options& options) {
   if (!options.emit_c.empty()) files = EmitC(file, options.emit_c);
   if (!options.emit_kernels.empty()) files.push_back(EmitKernels(file.plan(), options.emit_kernels));
   files.push_back({options.output, made.plan});
-  if (machine) std::ranges::copy(NpuFiles(options.model.npu, made, machine->table), std::back_inserter(files));
+  if (machine) std::ranges::copy(NpuFiles(options.model.npu, made), std::back_inserter(files));
   const Requirements need = PlanNeed(file, "reference");
   WriteFiles(files);
   if (options.json) {

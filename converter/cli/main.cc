@@ -54,6 +54,8 @@ int Main(int argc, char** argv) {
   AddKeygen(app, action);
   AddSign(app, action);
   AddVerify(app, action);
+  AddTrace(app, action);
+  AddReport(app, action);
   if (const std::string hint = MisspeltVerb(app, argc, argv); !hint.empty()) {
     std::fprintf(stderr, "takt: %s\n", hint.c_str());
     return kWrongUsage;

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "converter/npu/disassembler.h"
-#include "converter/npu/report.h"
 
 namespace takt::cli {
 
@@ -17,7 +16,6 @@ void AddMachineOptions(CLI::App& verb, NpuOptions& options) {
 }
 
 void AddNpuOptions(CLI::App& verb, NpuOptions& options) {
-  verb.add_option("--timeline", options.timeline, "File for the timeline of the jobs (Chrome or Perfetto JSON)");
   verb.add_option("--disassembly", options.disassembly, "File for the jobs' commands as text");
 }
 
@@ -42,9 +40,8 @@ std::optional<npu::MachineDescription> ResolveMachine(const NpuOptions& options,
   return machine;
 }
 
-std::vector<OutputFile> NpuFiles(const NpuOptions& options, const Conversion& made, const npu::Machine& machine) {
+std::vector<OutputFile> NpuFiles(const NpuOptions& options, const Conversion& made) {
   std::vector<OutputFile> files;
-  if (!options.timeline.empty()) files.push_back(TextFile(options.timeline, npu::TimelineJson(made.npu, machine)));
   if (!options.disassembly.empty()) {
     std::string text;
     for (const backend::JobSpec& job : made.npu.device.jobs) {

@@ -14,18 +14,18 @@
 namespace takt::cli {
 
 struct NpuOptions {
-  std::string machine, timeline, disassembly;
+  std::string machine, disassembly;
   std::vector<std::string> overrides;
 };
 
 /// --machine, --set.
 void AddMachineOptions(CLI::App& verb, NpuOptions& options);
-/// --timeline, --disassembly.
+/// --disassembly.
 void AddNpuOptions(CLI::App& verb, NpuOptions& options);
 /// The machine that `target` or --machine names; none for other targets. Throws InputError.
 std::optional<npu::MachineDescription> ResolveMachine(const NpuOptions& options, const std::string& target);
-/// Timeline and disassembly, where wanted.
-std::vector<OutputFile> NpuFiles(const NpuOptions& options, const Conversion& made, const npu::Machine& machine);
+/// The disassembly, where wanted.
+std::vector<OutputFile> NpuFiles(const NpuOptions& options, const Conversion& made);
 
 }  // namespace takt::cli
 

@@ -26,6 +26,8 @@ void AddBaseline(CLI::App& app, Action& action);
 void AddKeygen(CLI::App& app, Action& action);
 void AddSign(CLI::App& app, Action& action);
 void AddVerify(CLI::App& app, Action& action);
+void AddTrace(CLI::App& app, Action& action);
+void AddReport(CLI::App& app, Action& action);
 
 }  // namespace takt::cli
 

@@ -133,6 +133,8 @@ void JobBuilder::PlaceIntermediates() {
   for (size_t i = 0; i < inside.size(); ++i) {
     addresses_[inside[i]] = {kWorkspaceBase, 0, 0, static_cast<uint32_t>(placement.offsets[i])};
   }
+  const auto peak = static_cast<size_t>(memory::FindPeakLoad(buffers, kAlignment).step);
+  report.peak_node = group_.layers[peak].node;
   workspace_bytes_ = std::max<int64_t>(placement.peak_bytes, kAlignment);
 }
 

@@ -26,6 +26,7 @@ struct CompiledLayer {
 
 struct CompiledJob {
   std::vector<CompiledLayer> layers;
+  int peak_node = -1;  ///< Of the layer at which most bytes of the workspace are in use.
   Timing timing;
 };
 

@@ -12,7 +12,7 @@
 namespace takt::npu {
 namespace {
 
-constexpr uint32_t kStoredEvent = 16;  ///< All stores of a layer are done; the channels have 0 .. 15.
+constexpr uint32_t kStoredEvent = 2 * kChannels;  ///< All stores of a layer are done.
 constexpr size_t kConstantAlignment = 16;
 
 Add AddOf(const schema::AddParams& p, Numerics numerics) {
@@ -30,12 +30,10 @@ Add AddOf(const schema::AddParams& p, Numerics numerics) {
 }  // namespace
 
 void Channel::Open(StreamWriter& w) const {
-  w.EmitSet(consumer_, free_);
-  w.EmitSet(consumer_, free_);
+  for (uint32_t i = 0; i < kSlots; ++i) w.EmitSet(consumer_, free_);
 }
 void Channel::Close(StreamWriter& w) const {
-  w.EmitWait(producer_, free_);
-  w.EmitWait(producer_, free_);
+  for (uint32_t i = 0; i < kSlots; ++i) w.EmitWait(producer_, free_);
 }
 Address Channel::Acquire(StreamWriter& w) {
   w.EmitWait(producer_, free_);
@@ -318,14 +316,14 @@ void LayerEmitter::Run() {
 
 Emitter::Emitter(const Machine& machine)
     : m_(machine),
-      x_(machine, Buffer::kFeature, machine.feature_pipe, machine.two_level() ? Pipe::kOperand : Pipe::kMac, 0),
-      weight_(machine, Buffer::kWeight, Pipe::kLoad, machine.two_level() ? Pipe::kOperand : Pipe::kMac, 2),
-      a_(machine, Buffer::kFeatureA, Pipe::kOperand, Pipe::kMac, 4),
-      b_(machine, Buffer::kWeightB, Pipe::kOperand, Pipe::kMac, 6),
-      acc_(machine, Buffer::kAccumulator, Pipe::kMac, Pipe::kVector, 8),
-      out_(machine, Buffer::kOutput, Pipe::kVector, Pipe::kStore, 10),
-      parameter_(machine, Buffer::kParameter, Pipe::kLoad, Pipe::kVector, 12),
-      skip_(machine, Buffer::kSkip, machine.feature_pipe, Pipe::kVector, 14) {
+      x_(machine, 0, machine.feature_pipe, machine.two_level() ? Pipe::kOperand : Pipe::kMac),
+      weight_(machine, 1, Pipe::kLoad, machine.two_level() ? Pipe::kOperand : Pipe::kMac),
+      a_(machine, 2, Pipe::kOperand, Pipe::kMac),
+      b_(machine, 3, Pipe::kOperand, Pipe::kMac),
+      acc_(machine, 4, Pipe::kMac, Pipe::kVector),
+      out_(machine, 5, Pipe::kVector, Pipe::kStore),
+      parameter_(machine, 6, Pipe::kLoad, Pipe::kVector),
+      skip_(machine, 7, machine.feature_pipe, Pipe::kVector) {
   for (const Channel* channel : {&x_, &weight_, &a_, &b_, &acc_, &out_, &parameter_, &skip_}) channel->Open(w_);
 }
 

@@ -9,18 +9,26 @@
 
 namespace takt::npu {
 
-/// Two slots of a buffer between two pipes. Events count: `ready` slots that are filled, `free` slots that are empty.
+/// The buffers that pipes hand to each other, slot by slot: channel i has the events 2 * i (ready) and 2 * i + 1
+/// (free).
+inline constexpr Buffer kChannelBuffers[] = {Buffer::kFeature,   Buffer::kWeight,      Buffer::kFeatureA,
+                                             Buffer::kWeightB,   Buffer::kAccumulator, Buffer::kOutput,
+                                             Buffer::kParameter, Buffer::kSkip};
+inline constexpr uint32_t kChannels = 8;
+
+/// The slots of a buffer between two pipes. Events count: `ready` slots that are filled, `free` slots that are empty.
 class Channel {
  public:
-  Channel(const Machine& machine, Buffer buffer, Pipe producer, Pipe consumer, uint32_t first_event)
-      : buffer_(buffer),
+  /// `index` in kChannelBuffers.
+  Channel(const Machine& machine, uint32_t index, Pipe producer, Pipe consumer)
+      : buffer_(kChannelBuffers[index]),
         producer_(producer),
         consumer_(consumer),
-        slot_(machine.slot(buffer)),
-        ready_(first_event),
-        free_(first_event + 1) {}
+        slot_(machine.slot(buffer_)),
+        ready_(2 * index),
+        free_(2 * index + 1) {}
 
-  void Open(StreamWriter& w) const;   ///< The consumer hands out both slots.
+  void Open(StreamWriter& w) const;   ///< The consumer hands out all slots.
   void Close(StreamWriter& w) const;  ///< The producer takes them back.
   Address Acquire(StreamWriter& w);   ///< The producer may fill this slot.
   void Publish(StreamWriter& w) const { w.EmitSet(producer_, ready_); }
@@ -28,7 +36,7 @@ class Channel {
   void Release(StreamWriter& w) const { w.EmitSet(consumer_, free_); }
 
  private:
-  Address Slot(uint32_t n) const { return {static_cast<uint8_t>(buffer_), 0, 0, n % 2 * slot_}; }
+  Address Slot(uint32_t n) const { return {static_cast<uint8_t>(buffer_), 0, 0, n % kSlots * slot_}; }
 
   Buffer buffer_;
   Pipe producer_, consumer_;

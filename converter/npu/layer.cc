@@ -149,6 +149,12 @@ uint64_t Layer::macs() const {
   return out_elements() * kernel_h * kernel_w * (kind == LayerKind::kDepthwise ? 1 : channels);
 }
 
+std::vector<const char*> ConstraintTexts() {
+  std::vector<const char*> texts;
+  for (const Constraint& constraint : kConstraints) texts.push_back(constraint.text);
+  return texts;
+}
+
 std::optional<Layer> MakeLayer(const ir::Graph& graph, const backend::StepSpec& step, std::string& reason) {
   for (const Constraint& constraint : kConstraints) {
     if (constraint.holds(graph, step)) continue;

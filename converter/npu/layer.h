@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "converter/backend/step_builder.h"
 #include "ports/npu_emu/model/machine.h"
@@ -32,8 +33,10 @@ struct Layer {
   uint64_t macs() const;
 };
 
-/// The layer of a step, or why it stays on the host: the first constraint of kConstraints in layer.cc that it
-/// breaks.
+/// What a step must meet to run on the NPU, in the order in which it is asked; CONSTRAINTS.md is made of it.
+std::vector<const char*> ConstraintTexts();
+
+/// The layer of a step, or why it stays on the host: the first constraint that it breaks.
 std::optional<Layer> MakeLayer(const ir::Graph& graph, const backend::StepSpec& step, std::string& reason);
 
 }  // namespace takt::npu

@@ -16,8 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kBufferKeys[kBuffers] = {"feature",   "weight", "accumulator", "output",
-                                               "parameter", "skip",   "feature_a",   "weight_b"};
 const std::map<std::string, ArrayKind> kArrayKinds = {{"ublock", ArrayKind::kUblock},
                                                       {"cube", ArrayKind::kCube},
                                                       {"systolic_os", ArrayKind::kOutputStationary},
@@ -123,7 +121,7 @@ class Parser {
     Memories(root);
     In(root, "buffers", [&](Section& s) {
       for (int b = 0; b < kBuffers; ++b)
-        s.Integer(kBufferKeys[b], m.buffer_bytes[b], b <= static_cast<int>(Buffer::kSkip));
+        s.Integer(BufferName(static_cast<Buffer>(b)), m.buffer_bytes[b], b <= static_cast<int>(Buffer::kSkip));
     });
     In(root, "routes", [&](Section& s) {
       for (const Pipe pipe : {Pipe::kLoad, Pipe::kOperand, Pipe::kStore})
@@ -189,6 +187,8 @@ class Parser {
     }
     root.Choice("features", names, m.feature_memory);
     root.Choice("constants", names, m.constant_memory);
+    m.spill_memory = m.feature_memory;
+    if (root.Find("spill", false) != nullptr) root.Choice("spill", names, m.spill_memory);
   }
 
   /// Figures without a source are not accepted.
@@ -212,6 +212,25 @@ class Parser {
   Diagnostics& diagnostics_;
   MachineDescription made_;
 };
+
+/// Every buffer must hold what the array takes at once.
+void CheckTile(const Machine& m, const std::string& origin, Diagnostics& diagnostics) {
+  const Array& a = m.array;
+  const bool systolic = a.kind != ArrayKind::kUblock && a.kind != ArrayKind::kCube;
+  const uint64_t outputs = systolic ? a.width : uint64_t{a.width} * a.height * a.depth * a.cores;
+  const uint64_t features = systolic ? a.height : uint64_t{a.width} * a.height * a.reduction;
+  const uint64_t weights = systolic ? uint64_t{a.width} * a.height : uint64_t{a.reduction} * a.depth * a.cores;
+  const std::pair<Buffer, uint64_t> needs[] = {{Buffer::kFeature, features},
+                                               {Buffer::kWeight, weights},
+                                               {Buffer::kAccumulator, 4 * outputs},
+                                               {Buffer::kOutput, outputs}};
+  for (const auto& [buffer, bytes] : needs) {
+    if (m.slot(buffer) >= bytes) continue;
+    diagnostics.Error({origin, -1, "", absl::StrCat("buffers.", BufferName(buffer))},
+                      absl::StrCat("a slot (half of it) has ", m.slot(buffer), " bytes, the array takes ", bytes,
+                                   " at once: ", bytes - m.slot(buffer), " are missing"));
+  }
+}
 
 /// The child named by one part of an override's path: a key, or the element of a list whose name it is.
 Json* Child(Json& json, const std::string& part) {
@@ -254,6 +273,7 @@ std::optional<MachineDescription> ParseMachine(std::string_view text, const std:
   if (found.ok()) {
     const MachineRule rule = CheckMachine(made.table);
     if (rule != MachineRule::kOk) found.Error({origin, -1, "", ""}, MachineRuleText(rule));
+    if (rule == MachineRule::kOk) CheckTile(made.table, origin, found);
   }
   for (const Diagnostic& d : found.all()) diagnostics.Error(d.where, d.message);
   if (!found.ok()) return std::nullopt;

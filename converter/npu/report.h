@@ -1,4 +1,4 @@
-// What a compilation costs on its machine: per layer, per pipe, and as a timeline.
+// What a compilation costs on its machine, as text and as JSON.
 #ifndef TAKT_CONVERTER_NPU_REPORT_H_
 #define TAKT_CONVERTER_NPU_REPORT_H_
 
@@ -10,15 +10,14 @@
 
 namespace takt::npu {
 
-/// One line a layer (cycles, bound by, utilisation, bytes), stalls of every pipe, what the figures were validated
-/// against.
+/// A line a step: cycles, bound by, utilisation, bytes, energy; what the figures were validated against.
 std::string ReportText(const ir::Graph& graph, const Compilation& compilation, const MachineDescription& machine);
+/// The same, with bytes by memory, and for each job its exposed round trips and the stalls of every pipe by cause.
 nlohmann::ordered_json ReportJson(const ir::Graph& graph, const Compilation& compilation,
                                   const MachineDescription& machine);
 
-/// Every command's stay on its pipe, one track a pipe, jobs after each other: JSON for Chrome's tracing or Perfetto;
-/// 1 µs of the picture is one cycle.
-std::string TimelineJson(const Compilation& compilation, const Machine& machine);
+/// "unvalidated: …", or what the machine was validated against.
+std::string ValidationText(const MachineDescription& machine);
 
 }  // namespace takt::npu
 

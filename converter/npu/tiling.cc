@@ -1,6 +1,8 @@
 #include "converter/npu/tiling.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -61,75 +63,130 @@ std::vector<uint32_t> Parts(uint32_t n, uint32_t limit, uint32_t most) {
   return list;
 }
 
-/// n itself and the powers of two below it, from `granule` up.
-std::vector<uint32_t> PowersBelow(uint32_t n, uint32_t granule, uint32_t limit) {
+/// n itself, the powers of two below it from `granule` up, and its parts by 2, 3, … rounded up to the granule.
+std::vector<uint32_t> ChannelParts(uint32_t n, uint32_t granule, uint32_t limit) {
+  constexpr uint32_t kMostParts = 8;
   std::set<uint32_t> list;
-  if (n <= limit) list.insert(n);
-  for (uint32_t p = granule; p < n && p <= limit; p *= 2) list.insert(p);
+  const auto add = [&](uint64_t part) {
+    if (part <= n && part <= limit) list.insert(static_cast<uint32_t>(part));
+  };
+  add(n);
+  for (uint64_t p = granule; p < n; p *= 2) add(p);
+  for (uint32_t k = 2; k <= kMostParts; ++k) add(CeilDiv(CeilDiv(n, k), granule) * granule);
   if (list.empty()) list.insert(std::min(n, limit));
   return {list.begin(), list.end()};
 }
 
+/// An axis cut into `count` parts of `size`.
+struct Cut {
+  uint32_t size;
+  uint64_t count;
+};
+/// The whole parts of an axis and what is left at its end, if anything is.
+std::array<Cut, 2> CutsOf(uint32_t whole, uint32_t part) {
+  return {{{part, whole / part}, {whole % part, whole % part != 0 ? 1u : 0u}}};
+}
+
+/// How long a layer takes with a tiling, in ticks. Pipes overlap, so the slowest one decides: a pipe, a memory that
+/// several share, or the round between two pipes that hand two slots to each other. The pipeline's filling with the
+/// first tile comes on top.
 class Estimator {
  public:
   Estimator(const Machine& machine, const Layer& layer) : m_(machine), l_(layer) {}
 
-  /// Ticks: the slowest pipe over the whole layer, and the pipeline's filling with the first tile.
   uint64_t operator()(const Tiling& t) const {
-    const uint64_t rows = CeilDiv(l_.out_height, t.out_height), columns = CeilDiv(l_.out_width, t.out_width);
-    const uint64_t spatial = rows * columns, depth = CeilDiv(l_.out_channels, t.out_channels);
-    const uint64_t chunks = Chunks(t);
-    uint64_t x_loads = chunks * spatial * depth, w_loads = x_loads;
-    if (t.channels_outer ? spatial == 1 && chunks == 1 : chunks == 1) x_loads = spatial;
-    if (l_.kind == LayerKind::kDepthwise || l_.kind == LayerKind::kPool) x_loads = spatial * depth;
-    if (t.channels_outer ? chunks == 1 : depth == 1 && chunks == 1) w_loads = depth;
-    const uint64_t x = x_loads * BoxTicks(t), w = w_loads * WeightTicks(t);
-    const uint64_t mac = MacTicks(t) * chunks * spatial * depth;
-    const uint64_t out = uint64_t{t.out_height} * t.out_width * t.out_channels;
-    const uint64_t vector = VectorTicks(out) * spatial * depth,
-                   store = Move(m_.feature_memory, Pipe::kStore, out) * spatial * depth;
-    const uint64_t load = m_.feature_pipe == Pipe::kLoad ? x + w : std::max(x, w);
-    const uint64_t memory = m_.feature_memory == m_.constant_memory ? x + w + store : x + store;
-    const uint64_t filling = BoxTicks(t) + MacTicks(t) + VectorTicks(out) + Move(m_.feature_memory, Pipe::kStore, out);
-    return std::max({load, memory, mac, vector, store}) + filling;
+    const bool sums = l_.kind == LayerKind::kConvolution;
+    const uint64_t spatial = CeilDiv(l_.out_height, t.out_height) * CeilDiv(l_.out_width, t.out_width);
+    const uint64_t depth = CeilDiv(l_.out_channels, t.out_channels), tiles = spatial * depth;
+    const uint64_t chunks = sums ? CeilDiv(l_.channels, t.in_channels) : 1;
+    const bool x_stays = sums && chunks == 1 && (!t.channels_outer || spatial == 1);
+    const bool w_stays = chunks == 1 ? t.channels_outer || depth == 1 : spatial == 1;
+    const uint64_t w_loads = l_.weights == ir::kNoTensor ? 0 : depth * chunks * (w_stays ? 1 : spatial);
+    const Ticks latency = Ticks{m_.memories[m_.feature_memory].read_latency} << m_.tick_shift;
+    const Ticks w_latency = Ticks{m_.memories[m_.constant_memory].read_latency} << m_.tick_shift;
+    Ticks x = 0, w = 0, mac = 0, vector = 0, store = 0;
+    for (const Cut& c : CutsOf(l_.out_channels, t.out_channels)) {
+      for (const Cut& k : sums ? CutsOf(l_.channels, t.in_channels) : std::array<Cut, 2>{{{c.size, 1}, {0, 0}}}) {
+        if (c.count * k.count == 0) continue;
+        w += c.count * k.count * (w_stays ? 1 : spatial) * Weights(c.size, k.size);
+        for (const Cut& oh : CutsOf(l_.out_height, t.out_height)) {
+          for (const Cut& ow : CutsOf(l_.out_width, t.out_width)) {
+            const uint64_t n = c.count * k.count * oh.count * ow.count;
+            if (n == 0) continue;
+            mac += n * Array(oh.size, ow.size, c.size, k.size);
+            if (!x_stays || c.size == t.out_channels)
+              x += (x_stays ? k.count * oh.count * ow.count : n) * Box(oh.size, ow.size, k.size);
+            if (k.size != (sums ? t.in_channels : c.size)) continue;
+            const uint64_t outs = c.count * oh.count * ow.count;
+            vector += outs * Vector(uint64_t{oh.size} * ow.size * c.size);
+            store += outs * Store(oh.size, ow.size, c.size);
+            if (l_.skip != ir::kNoTensor) x += outs * Store(oh.size, ow.size, c.size);
+          }
+        }
+      }
+    }
+    const Ticks load = m_.feature_pipe == Pipe::kLoad ? x + w : std::max(x, w);
+    const Ticks memory = x + store + (m_.feature_memory == m_.constant_memory ? w : 0);
+    const Ticks rounds = std::max({x_stays ? 0 : x + tiles * chunks * latency + mac, w + w_loads * w_latency + mac,
+                                   mac + vector, vector + store + tiles * latency}) /
+                         2;
+    const Ticks filling = (x + mac + vector + store) / (tiles * chunks);
+    return std::max({load, memory, mac, vector, store, rounds}) + filling;
   }
 
  private:
-  uint64_t Chunks(const Tiling& t) const {
-    return l_.kind == LayerKind::kConvolution ? CeilDiv(l_.channels, t.in_channels) : 1;
+  /// A part of an image, whose rows of pixels follow each other if it has all channels.
+  Ticks Move(Pipe pipe, uint64_t rows, uint64_t columns, uint64_t channels, uint64_t all_channels) const {
+    const Memory& memory = m_.memories[m_.feature_memory];
+    const bool dense = channels == all_channels;
+    const uint64_t pieces = dense ? rows : rows * columns, piece = dense ? columns * channels : channels;
+    return TransferTicks(m_, pipe,
+                         {.memory = m_.feature_memory,
+                          .write = pipe == Pipe::kStore,
+                          .bytes = pieces * piece,
+                          .bursts = pieces * CeilDiv(piece, memory.burst_bytes)});
   }
-  uint64_t Move(uint8_t memory, Pipe pipe, uint64_t bytes) const {
-    const Traffic traffic{.memory = memory, .bytes = bytes, .bursts = CeilDiv(bytes, m_.memories[memory].burst_bytes)};
-    return TransferTicks(m_, pipe, traffic);
+  Ticks Box(uint32_t out_height, uint32_t out_width, uint32_t channels) const {
+    const uint64_t h = std::min<uint64_t>(l_.height, InputExtent(out_height, l_.stride_h, l_.kernel_h, l_.dilation_h));
+    const uint64_t w = std::min<uint64_t>(l_.width, InputExtent(out_width, l_.stride_w, l_.kernel_w, l_.dilation_w));
+    return Move(m_.feature_pipe, h, w, channels, l_.channels);
   }
-  uint64_t BoxTicks(const Tiling& t) const {
-    const std::vector<Need> needs = NeedsOf(m_, l_, t);
-    return Move(m_.feature_memory, m_.feature_pipe, needs[0].bytes);
+  Ticks Store(uint32_t out_height, uint32_t out_width, uint32_t channels) const {
+    return Move(Pipe::kStore, out_height, out_width, channels, l_.out_channels);
   }
-  uint64_t WeightTicks(const Tiling& t) const {
+  Ticks Weights(uint32_t out_channels, uint32_t in_channels) const {
     if (l_.weights == ir::kNoTensor) return 0;
-    const std::vector<Need> needs = NeedsOf(m_, l_, t);
-    return Move(m_.constant_memory, Pipe::kLoad, needs[1].bytes);
+    const uint64_t bytes =
+        uint64_t{l_.kernel_h} * l_.kernel_w * in_channels * (l_.kind == LayerKind::kDepthwise ? 1 : out_channels);
+    const Memory& memory = m_.memories[m_.constant_memory];
+    return TransferTicks(m_, Pipe::kLoad,
+                         {.memory = m_.constant_memory, .bytes = bytes, .bursts = CeilDiv(bytes, memory.burst_bytes)});
   }
-  uint64_t MacTicks(const Tiling& t) const {
+  Ticks Array(uint32_t out_height, uint32_t out_width, uint32_t out_channels, uint32_t in_channels) const {
     if (l_.weights == ir::kNoTensor) return 0;
-    const Contraction c{t.out_height,
-                        t.out_width,
-                        t.out_channels,
-                        l_.kernel_h,
-                        l_.kernel_w,
-                        t.in_channels,
-                        l_.kind == LayerKind::kDepthwise};
-    return ScaleUp(ArrayCycles(m_.array, c), {1, 1}, m_.tick_shift);
+    const Contraction c{
+        out_height, out_width, out_channels, l_.kernel_h, l_.kernel_w, in_channels, l_.kind == LayerKind::kDepthwise};
+    return ArrayCycles(m_.array, c) << m_.tick_shift;
   }
-  uint64_t VectorTicks(uint64_t out) const {
-    const uint64_t taps = l_.kind == LayerKind::kPool ? uint64_t{l_.kernel_h} * l_.kernel_w : 1;
-    return ScaleUp(out * taps, m_.vector[static_cast<int>(VectorFunction::kRequantize)], m_.tick_shift);
+  Ticks Vector(uint64_t out) const {
+    const auto cost = [&](VectorFunction f, uint64_t n) {
+      return ScaleUp(n, m_.vector[static_cast<int>(f)], m_.tick_shift);
+    };
+    if (l_.kind == LayerKind::kPool) return cost(VectorFunction::kPool, out * l_.kernel_h * l_.kernel_w);
+    const Ticks add = l_.add ? cost(VectorFunction::kAdd, out) : 0;
+    return l_.kind == LayerKind::kAdd ? add : add + cost(VectorFunction::kRequantize, out);
   }
 
   const Machine& m_;
   const Layer& l_;
 };
+
+/// Six leading bits: estimates that are that close count as equal, and fewer tiles, hence fewer commands, win.
+uint64_t Coarse(uint64_t ticks) {
+  const auto width = static_cast<uint32_t>(std::bit_width(ticks));
+  const uint32_t drop = width > 5 ? width - 5 : 0;
+  return ticks >> drop << drop;
+}
 
 uint32_t Granule(const Machine& m) {
   switch (m.array.kind) {
@@ -153,14 +210,14 @@ bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, st
   const auto key = [&](const Tiling& t) {
     const uint64_t tiles = CeilDiv(layer.out_height, t.out_height) * CeilDiv(layer.out_width, t.out_width) *
                            CeilDiv(layer.out_channels, t.out_channels) * CeilDiv(layer.channels, t.in_channels);
-    return std::tuple(t.estimate, tiles, ~t.out_channels, ~t.out_height, ~t.out_width, ~t.in_channels,
-                      !t.channels_outer);
+    return std::tuple(Coarse(t.estimate), tiles, t.estimate, ~t.out_channels, ~t.out_height, ~t.out_width,
+                      ~t.in_channels, !t.channels_outer);
   };
   bool found = false;
-  const auto widths = layer.kind == LayerKind::kAdd ? PowersBelow(layer.out_width, 1, any)
+  const auto widths = layer.kind == LayerKind::kAdd ? ChannelParts(layer.out_width, 1, any)
                                                     : Parts(layer.out_width, blocks ? kBlockWidth : any, 8);
-  for (const uint32_t oc : PowersBelow(layer.out_channels, granule, blocks ? kBlockDepth : any)) {
-    for (const uint32_t ic : same_channels ? std::vector<uint32_t>{oc} : PowersBelow(layer.channels, 16, any)) {
+  for (const uint32_t oc : ChannelParts(layer.out_channels, granule, blocks ? kBlockDepth : any)) {
+    for (const uint32_t ic : same_channels ? std::vector<uint32_t>{oc} : ChannelParts(layer.channels, 16, any)) {
       for (const uint32_t oh : Parts(layer.out_height, blocks ? kBlockHeight : any, 32)) {
         for (const uint32_t ow : widths) {
           for (const bool outer : {true, false}) {

@@ -1,8 +1,7 @@
 #include "converter/report/profile.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
+#include "converter/npu/step_profile.h"
 #include "converter/report/plan_report.h"
 #include "engine/core/op.h"
 #include "schema/plan_generated.h"
@@ -55,58 +54,18 @@ void MakeUnique(std::vector<StepProfile>& steps) {
   }
 }
 
-/// Collects a job's spans by layer.
-struct LayerCosts {
-  const npu::CompiledJob& job;
-  const npu::Machine& machine;
-  npu::Stream stream;
-  struct Cost {
-    npu::Ticks first = UINT64_MAX, last = 0;
-    std::map<std::string, uint64_t> traffic;
-  };
-  std::vector<Cost> costs;
-
-  void Add(const npu::Span& span) {
-    size_t i = costs.size() - 1;
-    while (i > 0 && job.layers[i].first_command > span.position) --i;
-    Cost& cost = costs[i];
-    cost.first = std::min(cost.first, span.start);
-    cost.last = std::max(cost.last, span.free);
-    if (span.command.op != npu::MicroOp::kCopy) return;
-    const npu::Traffic moved = npu::TrafficOf(machine, stream.header, span.command.as<npu::Copy>());
-    if (moved.memory >= 0) cost.traffic[machine.memories[moved.memory].name] += moved.bytes;
+/// A layer of a job.
+StepProfile ProfileLayer(const npu::StepProfile& layer, const npu::Machine& machine) {
+  StepProfile step;
+  step.name = layer.name;
+  step.kernel = absl::StrCat("npu ", layer.op);
+  step.tiling = layer.tile;
+  step.cycles = layer.cycles;
+  for (uint32_t i = 0; i < machine.memory_count; ++i) {
+    const uint64_t bytes = layer.read_bytes[i] + layer.written_bytes[i];
+    if (bytes != 0) step.traffic[machine.memories[i].name] = bytes;
   }
-};
-
-constexpr const char* kLayerKinds[] = {"conv", "depthwise", "pool", "add"};
-
-std::vector<StepProfile> ProfileJob(const ir::Graph& graph, const npu::Compilation& compilation, size_t index,
-                                    const npu::Machine& machine) {
-  LayerCosts collector{compilation.jobs[index], machine, {}, {}};
-  collector.costs.resize(collector.job.layers.size());
-  const auto bytes = std::as_bytes(std::span(compilation.device.jobs[index].stream));
-  npu::Timing timing;
-  const npu::SpanSink sink = {[](void* self, const npu::Span& span) { static_cast<LayerCosts*>(self)->Add(span); },
-                              &collector};
-  std::vector<StepProfile> steps;
-  if (!npu::OpenStream(bytes, collector.stream).ok() || !npu::Evaluate(collector.stream, machine, timing, sink).ok()) {
-    return steps;
-  }
-  for (size_t i = 0; i < collector.costs.size(); ++i) {
-    const npu::CompiledLayer& layer = collector.job.layers[i];
-    const LayerCosts::Cost& cost = collector.costs[i];
-    const npu::Tiling& tile = layer.tiling;
-    StepProfile step;
-    step.name = graph.nodes[static_cast<size_t>(layer.node)].name;
-    step.kernel = absl::StrCat("npu ", kLayerKinds[static_cast<int>(layer.layer.kind)]);
-    step.tiling = absl::StrCat(tile.out_height, "x", tile.out_width, "x", tile.out_channels, " of ", tile.in_channels,
-                               tile.channels_outer ? ", channels outside" : ", rows outside");
-    step.traffic = cost.traffic;
-    const npu::Ticks ticks = cost.last > cost.first ? cost.last - cost.first : 0;
-    step.cycles = npu::CeilDiv(ticks, uint64_t{1} << machine.tick_shift);
-    steps.push_back(step);
-  }
-  return steps;
+  return step;
 }
 
 }  // namespace
@@ -130,15 +89,18 @@ Profile ProfilePlan(const Plan& plan, const Plan& names, const Requirements& nee
 
 void AddLayers(const ir::Graph& graph, const npu::Compilation& compilation, const npu::Machine& machine,
                Profile& profile) {
+  const std::vector<npu::StepProfile> profiled = npu::ProfileSteps(graph, compilation, machine);
   std::vector<StepProfile> steps;
-  size_t job = 0;
+  int job = 0;
   for (const StepProfile& step : profile.steps) {
     if (!step.kernel.starts_with("job ")) {
       steps.push_back(step);
       continue;
     }
-    const std::vector<StepProfile> layers = ProfileJob(graph, compilation, job++, machine);
-    steps.insert(steps.end(), layers.begin(), layers.end());
+    for (const npu::StepProfile& layer : profiled) {
+      if (layer.job == job) steps.push_back(ProfileLayer(layer, machine));
+    }
+    ++job;
   }
   MakeUnique(steps);
   profile.steps = steps;

@@ -22,7 +22,7 @@ struct StepProfile {
   std::string tiling;                       ///< Of a layer.
   std::string placement;                    ///< Of a step: where its outputs lie, "activation+4096".
   std::map<std::string, uint64_t> traffic;  ///< Bytes read and written, by memory.
-  std::optional<uint64_t> cycles;           ///< Of the target; layers overlap, so theirs exceed the job's.
+  std::optional<uint64_t> cycles;           ///< Of the target; those of layers sum to their job's.
 };
 
 /// Machine instructions of one invocation on the host, which only the same build repeats.

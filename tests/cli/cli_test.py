@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.dom.minidom
 
 TAKT, MODEL, EMITTED_PLAN = sys.argv[1:4]
 INPUT_BYTES, OUTPUT_BYTES = 784, 10
@@ -72,7 +73,8 @@ class CliTest(unittest.TestCase):
 class Usage(CliTest):
     def test_help_teaches_by_example(self):
         self.assertIn("Examples:", self.succeeds("--help"))
-        for verb in ("convert", "inspect", "run", "bench", "compare", "baseline", "keygen", "sign", "verify"):
+        for verb in ("convert", "inspect", "run", "bench", "compare", "baseline", "keygen", "sign", "verify",
+                     "trace", "report"):
             text = self.succeeds(verb, "--help")
             self.assertIn(f"  takt {verb} ", text)
             self.assertIn("Exit codes: 0 done; 1 the input is at fault", text)
@@ -82,7 +84,8 @@ class Usage(CliTest):
 
     def test_wrong_usage(self):
         self.fails(2, "did you mean 'convert'?", "convertt", MODEL)
-        self.fails(2, "there are: convert, inspect, run, bench, compare, baseline, keygen, sign, verify", "xyzzy")
+        self.fails(2, "there are: convert, inspect, run, bench, compare, baseline, keygen, sign, verify, trace, report",
+                   "xyzzy")
         self.fails(2, "subcommand", *[])
         self.fails(2, "model", "convert")
         self.fails(2, "--output", "convert", MODEL)
@@ -482,6 +485,87 @@ class Compare(CliTest):
         report = json.loads(takt("compare", self.kept, fast, "--input", self.image, "--json", "--tolerance", 30).stdout)
         self.assertGreater(len(report["tensors"]), 3)
         self.assertTrue(all(row["cosine"] > 0.99 for row in report["tensors"]))
+
+
+class Machines(CliTest):
+    """Models on emulated machines: cycles, trace, report."""
+    NPU = ("--target", "ethos-u55-128")
+
+    def test_bench_prints_cycles_of_every_step(self):
+        bench = self.json("bench", MODEL, *self.NPU)
+        self.assertEqual(sum(step["cycles"] for step in bench["steps"]), bench["cycles"])
+        self.assertEqual(bench["npu_cycles"] + bench["host_cycles"], bench["cycles"])
+        self.assertAlmostEqual(bench["ms"], bench["cycles"] / bench["clock_hz"] * 1e3)
+        on_npu = [step for step in bench["steps"] if step["on"] == "npu"]
+        for memory in ("sram", "flash"):
+            for key in ("read_bytes", "written_bytes"):
+                self.assertEqual(sum(step["memories"][memory][key] for step in on_npu),
+                                 sum(job["memories"][memory][key] for job in bench["jobs"]))
+        self.assertAlmostEqual(sum(step["energy_nj"] for step in on_npu), bench["energy_nj"], places=3)
+        text = self.succeeds("bench", MODEL, *self.NPU)
+        for word in (f"{bench['cycles']} cycles", "bound by", "util", "nJ", "validated against"):
+            self.assertIn(word, text)
+
+    def test_stalls_sum_to_the_total(self):
+        for job in self.json("bench", MODEL, *self.NPU)["jobs"]:
+            sums = {sum(v for v in pipe.values() if isinstance(v, int)) + sum(pipe["wait"].values())
+                    for pipe in job["pipes_ticks"].values()}
+            self.assertEqual(len(sums), 1)
+
+    def test_what_if(self):
+        slow = self.json("bench", MODEL, *self.NPU, "--set", "memories.flash.bytes_per_cycle=1/4")["cycles"]
+        self.assertLess(self.json("bench", MODEL, *self.NPU)["cycles"], slow)
+
+    def test_trace_pairs_every_arrow(self):
+        self.succeeds("trace", MODEL, *self.NPU, "-o", self.out)
+        events = json.loads(self.out.read_text())["traceEvents"]
+        by = lambda phase: [e for e in events if e["ph"] == phase]
+        self.assertEqual({e["args"]["name"] for e in by("M")}, {"load", "operand", "mac", "vector", "store", "steps"})
+        self.assertEqual({e["id"] for e in by("s")}, {e["id"] for e in by("f")})
+        at = {e["id"]: e["ts"] for e in by("s")}
+        self.assertTrue(all(e["ts"] >= at[e["id"]] for e in by("f")))
+        counters = {}
+        for e in by("C"):
+            counters.setdefault(e["name"], []).append((e["ts"], e["args"]["value"]))
+        self.assertTrue(all(0 <= slots <= 2 for _, slots in counters["feature slots in use"]))
+        rates = counters["sram bytes a cycle"]
+        moved = sum(rate for _, rate in rates) * (rates[1][0] - rates[0][0])
+        sram = [job["memories"]["sram"] for job in self.json("bench", MODEL, *self.NPU)["jobs"]]
+        self.assertAlmostEqual(moved, sum(m["read_bytes"] + m["written_bytes"] for m in sram), delta=1)
+        for track in range(1, 6):  # a pipe does one thing at a time
+            end = 0
+            for e in sorted((e for e in by("X") if e["tid"] == track), key=lambda e: (e["ts"], e["dur"])):
+                self.assertGreaterEqual(e["ts"], end - 1e-6)
+                end = e["ts"] + e["dur"]
+
+    def test_report_is_one_page_without_scripts(self):
+        self.succeeds("report", MODEL, *self.NPU, "-o", self.out)
+        page = self.out.read_text()
+        for word in ("<h2>Timeline</h2>", "<h2>Roofline</h2>", "<h2>Steps</h2>", "<h2>Memory over time</h2>", "ethos-u55-128"):
+            self.assertIn(word, page)
+        for word in ("<script", "src=", "href=", "url("):
+            self.assertNotIn(word, page)
+        xml.dom.minidom.parseString(page[page.index("<html"):].replace('<meta charset="utf-8">', ""))
+
+    def test_wrong_targets_and_machines(self):
+        self.fails(1, ["cortex-m4", "is no machine", "ethos-u55-128"], "trace", MODEL, "--target", "cortex-m4", "-o", self.out)
+        self.fails(1, ["buffers.weight", "48 bytes", "64 at once: 16 are missing"], "bench", MODEL, *self.NPU,
+                   "--set", "buffers.weight=96")
+        self.fails(1, ["activations need", "sram of ethos-u55-128 has 1000", "bytes are missing", "fashion.tflite:"],
+                   "bench", MODEL, *self.NPU, "--set", "memories.sram.bytes=1000")
+        done = takt("bench", MODEL, "--target", "ethos-u65-256", "--set", "memories.sram.bytes=1000")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("all lie in dram", done.stderr)
+        self.fails(1, ["routes.load", "is missing"], "bench", MODEL, "--machine", self.machine_without("routes", "load"))
+        self.assertFalse(self.out.exists())
+
+    def machine_without(self, section, key):
+        path = pathlib.Path(__file__).parents[2] / "ports/npu_emu/machines/ethos-u55-128.json"
+        machine = json.loads(path.read_text())
+        del machine[section][key]
+        made = self.root / "machine.json"
+        made.write_text(json.dumps(machine))
+        return made
 
 
 if __name__ == "__main__":

@@ -50,6 +50,16 @@ TEST(Machine, ErrorsNameKeyRuleAndRemedy) {
   EXPECT_NE(ErrorsOf(preset, {"features=moon"}).find("choose one of: flash, sram"), std::string::npos);
 }
 
+TEST(Machine, EveryBufferHoldsWhatTheArrayTakesAtOnce) {
+  const std::string_view preset = *PresetJson("ethos-u55-256");
+  EXPECT_NE(
+      ErrorsOf(preset, {"buffers.accumulator=64"})
+          .find("buffers.accumulator: error: a slot (half of it) has 32 bytes, the array takes 128 at once: 96 are"),
+      std::string::npos);
+  EXPECT_EQ(ErrorsOf(preset, {"buffers.accumulator=256"}), "");
+  EXPECT_NE(ErrorsOf(*PresetJson("gemmini-16x16"), {"buffers.weight=256"}).find("128 are missing"), std::string::npos);
+}
+
 TEST(Machine, UnknownKeysAreErrors) {
   std::string json(*PresetJson("ethos-u55-128"));
   json.insert(1, "\"colour\": 1,");

@@ -40,9 +40,11 @@ TEST(Timing, DependentTransfersExposeEachRoundTrip) {
   const Timing t = built.Time(m);
   EXPECT_EQ(t.total, 2 * (64u + 10u));
   EXPECT_EQ(Of(t, Pipe::kStore).events[static_cast<int>(Pipe::kLoad)], 74u);
-  EXPECT_EQ(t.round_trips, 1u);
+  EXPECT_EQ(t.round_trips.read[0], kWholeTrip);
+  EXPECT_EQ(t.round_trips.written[0], kWholeTrip);
   m.memories[0].read_latency = 17;
-  EXPECT_EQ(built.Time(m).total - t.total, 7 * t.round_trips);
+  m.memories[0].write_latency = 15;
+  EXPECT_EQ(built.Time(m).total - t.total, 7u + 5u);
 }
 
 TEST(Timing, TransfersThatShareAMemoryTakeTurns) {

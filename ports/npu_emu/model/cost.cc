@@ -55,7 +55,8 @@ uint64_t UblockCycles(const Array& a, const Contraction& c) {
 uint64_t CubeCycles(const Array& a, const Contraction& c) {
   const uint64_t taps = uint64_t{c.kernel_h} * c.kernel_w;
   const uint64_t k = c.depthwise ? taps * a.depth : taps * c.channels;
-  return CeilDiv(c.pixels(), a.width) * CeilDiv(c.out_channels, a.depth) * CeilDiv(k, a.reduction) + a.fill;
+  return CeilDiv(c.pixels(), a.width) * CeilDiv(c.out_channels, uint64_t{a.depth} * a.cores) * CeilDiv(k, a.reduction) +
+         a.fill;
 }
 
 /// A depthwise layer is one small product a channel.
@@ -90,6 +91,17 @@ Ticks PoolTicks(const Machine& m, const Pool& op) {
   }
   const uint64_t elements = uint64_t{op.out_height} * op.out_width * op.channels;
   return ScaleUp(elements * taps, m.vector[static_cast<int>(VectorFunction::kPool)], m.tick_shift);
+}
+
+Ticks PortTicks(const Machine& m, Pipe pipe, uint64_t bytes) {
+  const Ratio port = m.port[static_cast<int>(pipe)];
+  return ScaleUp(bytes, {port.den, port.num}, m.tick_shift);
+}
+
+/// From one burst to the next if all that may be outstanding are.
+Ticks WindowTicks(const Machine& machine, const Traffic& traffic) {
+  const Memory& m = machine.memories[traffic.memory];
+  return ScaleUp(traffic.write ? m.write_latency : m.read_latency, {1, m.outstanding}, machine.tick_shift);
 }
 
 }  // namespace
@@ -157,14 +169,15 @@ Traffic TrafficOf(const Machine& machine, const StreamHeader& header, const Copy
 }
 
 Ticks BurstTicks(const Machine& machine, Pipe pipe, const Traffic& traffic, uint32_t sharing) {
-  const Ratio port = machine.port[static_cast<int>(pipe)];
-  if (traffic.memory < 0) return ScaleUp(traffic.bytes, {port.den, port.num}, machine.tick_shift);
+  if (traffic.memory < 0) return PortTicks(machine, pipe, traffic.bytes);
   const Memory& m = machine.memories[traffic.memory];
   const Ticks own = ScaleUp(m.burst_bytes, {m.bytes_per_cycle.den, m.bytes_per_cycle.num}, machine.tick_shift);
-  const Ticks capped = ScaleUp(m.burst_bytes, {port.den, port.num}, machine.tick_shift);
-  const Ticks window =
-      ScaleUp(traffic.write ? m.write_latency : m.read_latency, {1, m.outstanding}, machine.tick_shift);
-  return Max(Max(own * sharing, capped), window);
+  return Max(Max(own * sharing, PortTicks(machine, pipe, m.burst_bytes)), WindowTicks(machine, traffic));
+}
+
+bool LatencyBound(const Machine& machine, Pipe pipe, const Traffic& traffic) {
+  const Ticks window = WindowTicks(machine, traffic);
+  return window != 0 && window == BurstTicks(machine, pipe, traffic, 1);
 }
 
 Ticks TransferTicks(const Machine& machine, Pipe pipe, const Traffic& traffic) {

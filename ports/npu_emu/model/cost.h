@@ -27,7 +27,7 @@ struct Contraction {
 };
 /// Cycles of the array.
 /// ublock (Ethos-U-like): per subkernel of at most 8 x 8 taps the slower of weight supply and 4 cycles a ublock.
-/// cube: ceil(M/M0) * ceil(N/N0) * ceil(K/K0) + fill. Systolic: SCALE-Sim's closed forms.
+/// cube: ceil(M/M0) * ceil(N/(N0 * cores)) * ceil(K/K0) + fill. Systolic: SCALE-Sim's closed forms.
 uint64_t ArrayCycles(const Array& array, const Contraction& c);
 template <typename T>
 Contraction ContractionOf(const T& op) {
@@ -55,6 +55,8 @@ Traffic TrafficOf(const Machine& machine, const StreamHeader& header, const Copy
 /// Ticks from one burst to the next while `sharing` transfers use the memory: the slowest of the memory's share, the
 /// pipe's port, and latency / outstanding (Little's law).
 Ticks BurstTicks(const Machine& machine, Pipe pipe, const Traffic& traffic, uint32_t sharing);
+/// Whether latency / outstanding is the slowest of them, for a transfer alone.
+bool LatencyBound(const Machine& machine, Pipe pipe, const Traffic& traffic);
 /// Ticks of a transfer alone, its latency left out.
 Ticks TransferTicks(const Machine& machine, Pipe pipe, const Traffic& traffic);
 /// Ticks from the last burst's issue to its data.

@@ -22,7 +22,7 @@ bool BufferOk(uint32_t bytes) {
 
 MachineRule CheckMemories(const Machine& m) {
   if (m.memory_count < 1 || m.memory_count > kMaxMemories || m.feature_memory >= m.memory_count ||
-      m.constant_memory >= m.memory_count) {
+      m.constant_memory >= m.memory_count || m.spill_memory >= m.memory_count) {
     return MachineRule::kMemories;
   }
   for (uint32_t i = 0; i < m.memory_count; ++i) {
@@ -61,6 +61,12 @@ MachineRule CheckPipes(const Machine& m) {
 }
 
 }  // namespace
+
+const char* BufferName(Buffer buffer) {
+  constexpr const char* kNames[kBuffers] = {"feature",   "weight", "accumulator", "output",
+                                            "parameter", "skip",   "feature_a",   "weight_b"};
+  return kNames[static_cast<int>(buffer)];
+}
 
 uint32_t Machine::buffer_total() const {
   uint32_t total = 0;

@@ -33,7 +33,7 @@ struct Memory {
   uint32_t reserved = 0;
 };
 
-/// What an on-chip buffer holds; the value is its space in addresses. Each is cut into two slots (double buffering).
+/// What an on-chip buffer holds; the value is its space in addresses. Each is cut into kSlots slots (double buffering).
 /// kFeatureA and kWeightB are the second level of a cube (L0A, L0B); 0 bytes: the array reads kFeature and kWeight.
 enum class Buffer : uint8_t {
   kFeature = 0,
@@ -46,7 +46,10 @@ enum class Buffer : uint8_t {
   kWeightB,
   kCount
 };
+inline constexpr uint32_t kSlots = 2;
 inline constexpr int kBuffers = static_cast<int>(Buffer::kCount);
+/// The key of a description: "feature", "weight_b".
+const char* BufferName(Buffer buffer);
 
 enum class ArrayKind : uint8_t { kUblock = 0, kCube, kOutputStationary, kWeightStationary, kInputStationary, kCount };
 
@@ -92,12 +95,13 @@ struct Machine {
   uint32_t unused = 0;
   Ratio vector[static_cast<int>(VectorFunction::kCount)];
   Host host;
-  uint8_t validated = 0;  ///< Against figures of a real machine or its model.
-  uint8_t reserved[7] = {};
+  uint8_t validated = 0;     ///< Against figures of a real machine or its model.
+  uint8_t spill_memory = 0;  ///< Of activations that do not fit feature_memory; the same: of none.
+  uint8_t reserved[6] = {};
 
   uint32_t buffer(Buffer b) const { return buffer_bytes[static_cast<int>(b)]; }
-  /// Bytes of one of a buffer's two slots.
-  uint32_t slot(Buffer b) const { return buffer(b) / 2 & ~15u; }
+  /// Bytes of one of a buffer's slots.
+  uint32_t slot(Buffer b) const { return buffer(b) / kSlots & ~15u; }
   bool two_level() const { return buffer(Buffer::kFeatureA) != 0; }
   /// Sum of all buffers: what an emulator must own.
   uint32_t buffer_total() const;

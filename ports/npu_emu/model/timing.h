@@ -22,13 +22,22 @@ struct PipeTime {
   Ticks Sum() const;
 };
 
+/// Latencies on the chain of waits that decided a time: how fast it grows with each memory's latency. In 1 /
+/// kWholeTrip; below 0 where a later start leaves another transfer more of a memory.
+struct RoundTrips {
+  int32_t read[kMaxMemories] = {}, written[kMaxMemories] = {};
+
+  int64_t Sum() const;
+};
+inline constexpr int32_t kWholeTrip = 256;
+
 struct Timing {
   Ticks total = 0;
   PipeTime pipes[kPipes];
   uint64_t read_bytes[kMaxMemories] = {}, written_bytes[kMaxMemories] = {};
   uint64_t macs = 0;
-  uint64_t commands = 0;     ///< Issued, loops unrolled.
-  uint64_t round_trips = 0;  ///< Transfers whose latency some pipe waited for.
+  uint64_t commands = 0;   ///< Issued, loops unrolled.
+  RoundTrips round_trips;  ///< d(total) / d(latency) of each memory.
 
   /// Whole cycles, rounded up.
   uint64_t Cycles(const Machine& machine) const { return CeilDiv(total, uint64_t{1} << machine.tick_shift); }
@@ -37,7 +46,7 @@ struct Timing {
 };
 
 /// One command's stay on its pipe: it holds the pipe in [start, free) and its result is there at `done`. `position` is
-/// its byte in the stream. Sets and Waits have start = free = done.
+/// its byte in the stream. A Wait is free once it has its event; a Set is done when that counts.
 struct Span {
   Command command;
   uint32_t position = 0;

@@ -14,6 +14,8 @@ class Walker {
   /// The next command that is not Loop, Next or Step; End again and again at the end. `issued` counts the commands that
   /// the command pipe has gone through before it, loop control included.
   Command Next();
+  /// As Next, but of one pipe only; others are passed over.
+  Command NextOn(Pipe pipe);
   /// As Next, with each command decoded with checks. kMalformedPlan at kNpuCommand or kNpuLoop; kLimitExceeded at
   /// kNpuLoop once more than `max_commands` were issued.
   Status NextChecked(Command& command, uint64_t max_commands);

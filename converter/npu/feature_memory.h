@@ -1,0 +1,17 @@
+// Compilation for the memory that activations lie in.
+#ifndef TAKT_CONVERTER_NPU_FEATURE_MEMORY_H_
+#define TAKT_CONVERTER_NPU_FEATURE_MEMORY_H_
+
+#include "converter/npu/compiler.h"
+
+namespace takt::npu {
+
+/// As Compile, for a machine whose memories are finite: activations that do not fit its feature memory move to the one
+/// that it spills to, with a warning, or are an error; both name the limit, the op at the peak and the missing bytes.
+/// `machine.feature_memory` is where they lie in the end.
+Compilation CompileToFit(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, Machine& machine,
+                         Diagnostics& diagnostics);
+
+}  // namespace takt::npu
+
+#endif  // TAKT_CONVERTER_NPU_FEATURE_MEMORY_H_

@@ -1,0 +1,144 @@
+#include "converter/npu/step_profile.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace takt::npu {
+namespace {
+
+constexpr const char* kKinds[] = {"conv", "depthwise", "pool", "add"};
+
+uint64_t WholeCycles(Ticks ticks, const Machine& m) {
+  return CeilDiv(ticks, uint64_t{1} << m.tick_shift);
+}
+
+/// Adds up the spans of a job, layer by layer.
+class Collector {
+ public:
+  Collector(const Compilation& c, size_t job, const Machine& machine)
+      : job_(c.jobs[job]), machine_(machine), layers_(job_.layers.size()) {
+    (void)OpenStream(std::as_bytes(std::span(c.device.jobs[job].stream)), stream_);
+  }
+
+  void Add(const Span& span) {
+    size_t i = layers_.size() - 1;
+    while (i > 0 && job_.layers[i].first_command > span.position) --i;
+    Sums& sums = layers_[i];
+    if (span.command.op == MicroOp::kSet || span.command.op == MicroOp::kWait) return;
+    sums.first = std::min(sums.first, span.start);
+    sums.last = std::max(sums.last, span.done);
+    sums.step.busy[static_cast<int>(span.command.pipe)] += span.free - span.start;
+    if (span.command.op != MicroOp::kCopy) return;
+    const Traffic traffic = TrafficOf(machine_, stream_.header, span.command.as<Copy>());
+    if (traffic.memory < 0) return;
+    (traffic.write ? sums.step.written_bytes : sums.step.read_bytes)[traffic.memory] += traffic.bytes;
+  }
+
+  /// Appends the job's layers; `before` is the cycle at which it was submitted.
+  void Finish(const ir::Graph& graph, int job, uint64_t before, std::vector<StepProfile>& steps) {
+    uint64_t end = 0;
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const CompiledLayer& compiled = job_.layers[i];
+      const Tiling& t = compiled.tiling;
+      StepProfile& step = layers_[i].step;
+      step.job = job;
+      step.name = graph.nodes[static_cast<size_t>(compiled.node)].name;
+      step.op = kKinds[static_cast<int>(compiled.layer.kind)];
+      step.macs = compiled.layer.macs();
+      step.tile = absl::StrCat(t.out_height, "x", t.out_width, "x", t.out_channels, " of ", t.in_channels,
+                               t.channels_outer ? ", channels outside" : ", rows outside");
+      const bool last = i + 1 == layers_.size();
+      const uint64_t until =
+          last ? job_.timing.Cycles(machine_) : std::max(end, WholeCycles(layers_[i].last, machine_));
+      step.start = before + std::min(layers_[i].first >> machine_.tick_shift, until);
+      step.cycles = until - end;
+      end = until;
+      steps.push_back(std::move(step));
+    }
+  }
+
+ private:
+  struct Sums {
+    Ticks first = kOverflow, last = 0;
+    StepProfile step;
+  };
+  const CompiledJob& job_;
+  const Machine& machine_;
+  Stream stream_;
+  std::vector<Sums> layers_;
+};
+
+}  // namespace
+
+const char* StepProfile::bound_by() const {
+  if (host()) return "host";
+  return PipeName(static_cast<Pipe>(std::max_element(busy, busy + kPipes) - busy));
+}
+
+uint64_t StepProfile::Bytes() const {
+  uint64_t sum = 0;
+  for (int i = 0; i < kMaxMemories; ++i) sum += read_bytes[i] + written_bytes[i];
+  return sum;
+}
+
+double StepProfile::Utilisation(const Machine& machine) const {
+  const double peak = static_cast<double>(PeakMacs(machine.array)) * static_cast<double>(cycles);
+  return host() || cycles == 0 ? 0 : static_cast<double>(macs) / peak;
+}
+
+uint64_t StepProfile::Femtojoules(const Machine& machine) const {
+  if (host()) return 0;
+  uint64_t sum = macs * machine.array.femtojoule_per_mac;
+  for (uint32_t i = 0; i < machine.memory_count; ++i) {
+    sum += (read_bytes[i] + written_bytes[i]) * machine.memories[i].femtojoule_per_byte;
+  }
+  return sum;
+}
+
+uint64_t PeakMacs(const Array& a) {
+  const bool systolic = a.kind != ArrayKind::kUblock && a.kind != ArrayKind::kCube;
+  const uint64_t products = uint64_t{a.width} * a.height;
+  return systolic ? products : products * a.depth * a.reduction * a.cores;
+}
+
+uint64_t TotalCycles(const Compilation& c) {
+  uint64_t total = 0;
+  for (const uint64_t cost : c.device.costs) total += cost;
+  return total;
+}
+
+void Replay(const Compilation& c, size_t job, const Machine& machine, const std::function<void(const Span&)>& on_span) {
+  Stream stream;
+  if (!OpenStream(std::as_bytes(std::span(c.device.jobs[job].stream)), stream).ok()) return;
+  Timing timing;
+  const SpanSink sink{[](void* f, const Span& s) { (*static_cast<const std::function<void(const Span&)>*>(f))(s); },
+                      const_cast<std::function<void(const Span&)>*>(&on_span)};
+  (void)Evaluate(stream, machine, timing, sink);
+}
+
+std::vector<StepProfile> ProfileSteps(const ir::Graph& graph, const Compilation& c, const Machine& machine) {
+  std::vector<StepProfile> steps;
+  uint64_t now = 0;
+  size_t job = 0;
+  for (size_t s = 0; s < c.steps.size(); ++s) {
+    if (c.steps[s].op == Op::kSubmit) continue;
+    if (c.steps[s].op == Op::kWait) {
+      Collector collector(c, job, machine);
+      Replay(c, job, machine, [&](const Span& span) { collector.Add(span); });
+      collector.Finish(graph, static_cast<int>(job), now, steps);
+      ++job;
+    } else {
+      StepProfile step;
+      step.name = graph.nodes[static_cast<size_t>(c.steps[s].node)].name;
+      step.op = OpName(c.steps[s].op);
+      step.start = now;
+      step.cycles = c.device.costs[s];
+      steps.push_back(std::move(step));
+    }
+    now += c.device.costs[s];
+  }
+  return steps;
+}
+
+}  // namespace takt::npu

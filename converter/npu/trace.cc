@@ -1,0 +1,165 @@
+#include "converter/npu/trace.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "converter/npu/emitter.h"
+#include "converter/npu/step_profile.h"
+
+namespace takt::npu {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kStepTrack = kPipes;  // tracks 1 .. kPipes - 1 are the pipes
+constexpr uint64_t kBandwidthBins = 512;
+
+class Tracer {
+ public:
+  Tracer(const Compilation& c, const Machine& machine)
+      : c_(c), m_(machine), cycle_(static_cast<double>(uint64_t{1} << machine.tick_shift)) {
+    for (int p = 1; p < kPipes; ++p) NameTrack(p, PipeName(static_cast<Pipe>(p)));
+    NameTrack(kStepTrack, "steps");
+  }
+
+  void AddSteps(const std::vector<StepProfile>& steps) {
+    for (const StepProfile& s : steps) {
+      Slice(kStepTrack, absl::StrCat(s.op, " ", s.name), static_cast<double>(s.start), static_cast<double>(s.cycles),
+            {{"bound_by", s.bound_by()}, {"macs", s.macs}, {"bytes", s.Bytes()}});
+    }
+  }
+  /// Job `job`, submitted at cycle `start`.
+  void AddJob(size_t job, uint64_t start);
+  std::string Finish() { return Json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events_)}}.dump(); }
+
+ private:
+  void NameTrack(int track, const std::string& name) {
+    events_.push_back({{"ph", "M"}, {"pid", 0}, {"tid", track}, {"name", "thread_name"}, {"args", {{"name", name}}}});
+  }
+  void Slice(int track, const std::string& name, double at, double length, Json args) {
+    events_.push_back({{"ph", "X"},
+                       {"pid", 0},
+                       {"tid", track},
+                       {"name", name},
+                       {"ts", at},
+                       {"dur", length},
+                       {"args", std::move(args)}});
+  }
+  void Count(const std::string& name, double at, double value) {
+    events_.push_back({{"ph", "C"}, {"pid", 0}, {"name", name}, {"ts", at}, {"args", {{"value", value}}}});
+  }
+  double At(Ticks t) const { return static_cast<double>(start_) + static_cast<double>(t) / cycle_; }
+  void AddSpan(const Span& span);
+  void AddArrow(const char* phase, const Span& span, uint64_t id);
+  void AddTraffic(const Span& span);
+  void CountSlots(uint32_t event, Ticks at, int change);
+  void CountBandwidth();
+
+  const Compilation& c_;
+  const Machine& m_;
+  double cycle_;
+  Json events_ = Json::array();
+  // Of the job that is being added.
+  uint64_t start_ = 0;
+  size_t job_ = 0;
+  Stream stream_;
+  uint64_t arrows_ = 0;
+  std::map<uint32_t, std::deque<uint64_t>> sets_;                 ///< Arrows of Sets that no Wait has taken, by event.
+  std::map<uint32_t, std::vector<std::pair<Ticks, int>>> slots_;  ///< Changes of occupied slots, by channel.
+  std::vector<std::vector<double>> moved_;                        ///< Bytes of every memory in every bin.
+};
+
+void Tracer::AddArrow(const char* phase, const Span& span, uint64_t id) {
+  Json arrow = {{"ph", phase},        {"pid", 0},       {"tid", static_cast<int>(span.command.pipe)},
+                {"name", "event"},    {"cat", "event"}, {"id", id},
+                {"ts", At(span.free)}};
+  if (phase[0] == 'f') arrow["bp"] = "e";
+  events_.push_back(std::move(arrow));
+}
+
+void Tracer::CountSlots(uint32_t event, Ticks at, int change) {
+  if (event < 2 * kChannels && event % 2 == 1) slots_[event / 2].emplace_back(at, change);
+}
+
+/// Spreads a transfer's bytes evenly over the bins that it passes.
+void Tracer::AddTraffic(const Span& span) {
+  const Traffic traffic = TrafficOf(m_, stream_.header, span.command.as<Copy>());
+  if (traffic.memory < 0 || span.free == span.start) return;
+  const Ticks bin = CeilDiv(c_.jobs[job_].timing.total, kBandwidthBins);
+  const double rate = static_cast<double>(traffic.bytes) / static_cast<double>(span.free - span.start);
+  for (Ticks at = span.start; at < span.free;) {
+    const Ticks end = std::min(span.free, (at / bin + 1) * bin);
+    moved_[static_cast<size_t>(traffic.memory)][at / bin] += rate * static_cast<double>(end - at);
+    at = end;
+  }
+}
+
+void Tracer::AddSpan(const Span& span) {
+  const int track = static_cast<int>(span.command.pipe);
+  if (span.command.op == MicroOp::kSet) {
+    const uint32_t event = span.command.as<Set>().event;
+    CountSlots(event, span.done, -1);
+    sets_[event].push_back(arrows_);
+    return AddArrow("s", span, arrows_++);
+  }
+  if (span.command.op == MicroOp::kWait) {
+    const uint32_t event = span.command.as<Wait>().event;
+    CountSlots(event, span.free, 1);
+    AddArrow("f", span, sets_[event].front());
+    sets_[event].pop_front();
+    if (span.free == span.start) return;
+    return Slice(track, absl::StrCat("wait ", event), At(span.start),
+                 static_cast<double>(span.free - span.start) / cycle_, {{"command", span.position}});
+  }
+  if (span.command.op == MicroOp::kCopy) AddTraffic(span);
+  Slice(track, FindMicroOp(static_cast<uint8_t>(span.command.op))->name, At(span.start),
+        static_cast<double>(span.free - span.start) / cycle_,
+        {{"job", job_}, {"command", span.position}, {"done", At(span.done)}});
+}
+
+void Tracer::CountBandwidth() {
+  const Ticks bin = CeilDiv(c_.jobs[job_].timing.total, kBandwidthBins);
+  for (uint32_t i = 0; i < m_.memory_count; ++i) {
+    for (size_t b = 0; b < moved_[i].size(); ++b) {
+      Count(absl::StrCat(m_.memories[i].name, " bytes a cycle"), At(b * bin),
+            moved_[i][b] * cycle_ / static_cast<double>(bin));
+    }
+  }
+}
+
+void Tracer::AddJob(size_t job, uint64_t start) {
+  job_ = job, start_ = start;
+  sets_.clear(), slots_.clear();
+  moved_.assign(m_.memory_count, std::vector<double>(kBandwidthBins + 1));
+  (void)OpenStream(std::as_bytes(std::span(c_.device.jobs[job].stream)), stream_);
+  Replay(c_, job, m_, [this](const Span& span) { AddSpan(span); });
+  for (auto& [channel, changes] : slots_) {
+    changes.resize(changes.size() - kSlots);  // the end of the job takes the slots back
+    std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    auto occupied = static_cast<int>(kSlots);  // until the consumers hand the slots out
+    for (const auto& [at, change] : changes) {
+      occupied += change;
+      Count(absl::StrCat(BufferName(kChannelBuffers[channel]), " slots in use"), At(at), occupied);
+    }
+  }
+  CountBandwidth();
+}
+
+}  // namespace
+
+std::string TraceJson(const ir::Graph& graph, const Compilation& c, const Machine& machine) {
+  Tracer tracer(c, machine);
+  tracer.AddSteps(ProfileSteps(graph, c, machine));
+  uint64_t now = 0;
+  size_t job = 0;
+  for (size_t s = 0; s < c.steps.size(); ++s) {
+    if (c.steps[s].op == Op::kWait) tracer.AddJob(job++, now);
+    now += c.device.costs[s];
+  }
+  return tracer.Finish();
+}
+
+}  // namespace takt::npu

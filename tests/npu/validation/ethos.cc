@@ -1,0 +1,124 @@
+// L1 to L3: Ethos-U-like machines against Arm's estimator and Fast Models, and the model against itself.
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tests/npu/validation/compiled.h"
+#include "tests/npu/validation/networks.h"
+#include "tests/npu/validation/residual.h"
+
+namespace takt::npu::validation {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A model of the references, wherever it lies; empty if it is not there.
+fs::path ModelFile(const fs::path& npu, const std::string& name) {
+  for (const fs::path& folder : {npu / "models", npu.parent_path() / "models"}) {
+    if (fs::exists(folder / (name + ".tflite"))) return folder / (name + ".tflite");
+  }
+  return {};
+}
+
+constexpr char kWholeBlocks[] =
+    "Vela charges blocks at the edges as whole ones and some transfers of weights as computing; the machine does not "
+    "(L2)";
+
+/// A memory that never waits.
+void MakeFree(Memory& memory) {
+  memory.bytes_per_cycle = {1 << 19, 1};
+  memory.read_latency = memory.write_latency = 0;
+}
+
+/// The same machine with memories that never wait: what is left is the time of the array and of the output stage.
+Machine WithoutMemory(Machine m) {
+  for (uint32_t i = 0; i < m.memory_count; ++i) MakeFree(m.memories[i]);
+  for (Ratio& port : m.port) port = {1 << 19, 1};
+  return m;
+}
+
+/// Rows of one of Vela's tables beside our layers; an addition that ours fused counts with its convolution. Rows that
+/// Vela rewrote into other work do not count.
+void AddVelaRows(const fs::path& table, const std::vector<LayerCycles>& layers, Level& level) {
+  const Cells rows = ReadCsv(table);
+  size_t next = 0;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const auto& row = rows[r];
+    if (row.size() < 15 || (row[0] != "CONV_2D" && row[0] != "DEPTHWISE_CONV_2D")) continue;
+    while (next < layers.size() && layers[next].layer.macs() == 0) ++next;
+    if (next == layers.size()) break;
+    const LayerCycles& ours = layers[next++];
+    const bool same = static_cast<double>(ours.layer.macs()) == std::stod(row[11]);
+    const bool image = ours.layer.out_height > 1;
+    double reference = std::stod(row[6]);
+    if (ours.layer.add && r + 1 < rows.size() && rows[r + 1][0] == "ADD") reference += std::stod(rows[r + 1][6]);
+    level.rows.push_back({absl::StrCat(table.stem().string(), " ", row[1], " ", ours.layer.channels, "->",
+                                       ours.layer.out_channels, same ? "" : " (rewritten)"),
+                          ours.cycles, reference, same && image && ours.layer.channels > 4});
+  }
+}
+
+}  // namespace
+
+Level VelaLevel(const fs::path& npu) {
+  Level level{
+      "L1: cycles of a layer without memory, Vela 3.10's column NPU; layers with more than 4 channels count", {}, {}};
+  std::vector<fs::path> tables;
+  for (const auto& entry : fs::directory_iterator(npu / "vela")) tables.push_back(entry.path());
+  std::sort(tables.begin(), tables.end());
+  for (const fs::path& table : tables) {
+    const std::string stem = table.stem().string();
+    const size_t cut = stem.rfind('_');
+    const fs::path model = ModelFile(npu, stem.substr(0, cut));
+    std::string config = stem.substr(cut + 1);
+    if (model.empty() || config.ends_with("cs")) continue;  // Client_Server differs in its memories only
+    const Machine machine = Preset("ethos-" + config);
+    AddVelaRows(table, CyclesByLayer(CompileModel(model, machine), WithoutMemory(machine)), level);
+  }
+  level.gates.push_back({"median absolute error", ErrorQuantile(level.rows, 0.5), 0.10, kWholeBlocks});
+  level.gates.push_back({"90th percentile", ErrorQuantile(level.rows, 0.9), 0.25, kWholeBlocks});
+  return level;
+}
+
+Level FastModelLevel(const fs::path& npu) {
+  Level level{"L2: cycles of networks on the NPU, Arm's Fast Models", {}, {}};
+  std::map<std::string, std::vector<Row>> families;
+  double disorder = 0, before = 0;
+  std::string model_before;
+  for (const auto& row : ReadCsv(npu / "fvp_cycles.csv")) {
+    if (row[0] == "model") continue;
+    const Machine machine = Preset("ethos-" + row[1]);
+    const double cycles = static_cast<double>(JobCycles(CompileModel(ModelFile(npu, row[0]), machine), machine));
+    level.rows.push_back({row[0] + " " + row[1], cycles, std::stod(row[2])});
+    families[row[1].substr(0, 3)].push_back(level.rows.back());
+    disorder += row[0] == model_before && cycles >= before;
+    model_before = row[0], before = cycles;
+  }
+  level.gates.push_back({"U55, mean absolute error", MeanError(families["u55"]), 0.08});
+  level.gates.push_back({"U65, mean absolute error", MeanError(families["u65"]), 0.20});
+  level.gates.push_back({"pairs of sizes in the wrong order", disorder, 0});
+  return level;
+}
+
+/// A few cycles more of latency against the exposed reads of the same stream.
+Level LatencyLevel(const fs::path& npu) {
+  Level level{"L3: d(cycles) / d(read latency) of SRAM, the stream's exposed round trips", {}, {}};
+  for (const char* model : {"ad_medium_int8", "kws_micronet_m"}) {
+    for (const char* config : {"u55-32", "u55-128", "u55-256", "u65-256", "u65-512"}) {
+      const Machine machine = Preset(absl::StrCat("ethos-", config));
+      const Compilation made = CompileModel(ModelFile(npu, model), machine);
+      Machine slower = machine;
+      constexpr uint32_t kMore = 8;
+      slower.memories[machine.feature_memory].read_latency += kMore;
+      const auto cycles = static_cast<double>(JobCycles(made, machine));
+      level.rows.push_back({absl::StrCat(model, " ", config),
+                            (static_cast<double>(JobCycles(made, slower)) - cycles) / kMore,
+                            ExposedReads(made, machine, machine.feature_memory)});
+    }
+  }
+  level.gates.push_back({"largest absolute error", ErrorQuantile(level.rows, 1), 0.25});
+  return level;
+}
+
+}  // namespace takt::npu::validation

@@ -19,13 +19,27 @@ struct Clock {
   }
 };
 
-/// What a pipe has touched: the last accesses exactly, older ones as a few intervals for each space (one a slot, as a
-/// rule).
+/// How many commands of one pipe each of the others knows to be done.
+struct Knowledge {
+  uint32_t done[kPipes] = {};
+  uint32_t users = 0;  ///< Bits of the pipes that have touched the space: those whose knowledge matters.
+
+  /// A bit for each pipe that knows `command` to be done.
+  uint32_t WhoKnows(uint32_t command) const {
+    uint32_t pipes = 0;
+    for (int p = 1; p < kPipes; ++p) pipes |= (command <= done[p] ? 1u : 0u) << p;
+    return pipes;
+  }
+};
+constexpr uint32_t kAllPipes = (1u << kPipes) - 2;
+
+/// What a pipe has touched: the last accesses exactly, older ones as a few intervals for each space. Accesses share an
+/// interval if the same pipes know them to be done; one that all know is forgotten.
 class History {
  public:
-  void Add(const Access& access, uint32_t command) {
+  void Add(const Access& access, uint32_t command, const Knowledge& knowledge) {
     Entry& slot = recent_[next_ % kRecent];
-    if (next_ >= kRecent) Retire(slot);
+    if (next_ >= kRecent) Retire(slot, knowledge);
     slot = {access, command};
     ++next_;
   }
@@ -52,16 +66,28 @@ class History {
   static bool Clash(const Access& a, const Access& b) {
     return a.space == b.space && (a.write || b.write) && a.begin < b.end && b.begin < a.end;
   }
+  /// Overlap; in memory also following each other. On chip that would be two slots.
   static bool Touch(const Access& a, const Access& b) {
-    return a.write == b.write && a.begin <= b.end && b.begin <= a.end;
+    const uint64_t reach = a.space >= kFirstBase ? 1 : 0;
+    return a.write == b.write && a.begin < b.end + reach && b.begin < a.end + reach;
   }
-  /// Joins an interval that it touches, else takes a free place, else widens the first.
-  void Retire(const Entry& e) {
-    Entry* place = nullptr;
+  /// Joins an interval of the same knowledge that it touches, else takes a free place, else widens one of the same
+  /// knowledge, else any.
+  void Retire(const Entry& e, const Knowledge& knowledge) {
+    const uint32_t pipes = knowledge.WhoKnows(e.command);
+    if (pipes == kAllPipes) return;
+    Entry *touched = nullptr, *empty = nullptr, *alike = nullptr;
     for (Entry& old : old_[e.access.space]) {
-      if (old.command != 0 && Touch(old.access, e.access)) place = &old;
-      if (place == nullptr && old.command == 0) place = &old;
+      const uint32_t who = knowledge.WhoKnows(old.command);
+      if (who == kAllPipes) {
+        old = {};
+        empty = &old;
+      } else if (((who ^ pipes) & knowledge.users) == 0) {
+        alike = &old;
+        if (Touch(old.access, e.access)) touched = &old;
+      }
     }
+    Entry* place = touched != nullptr ? touched : empty != nullptr ? empty : alike;
     if (place == nullptr) place = &old_[e.access.space][0];
     if (place->command == 0) {
       *place = e;
@@ -107,6 +133,7 @@ class Checker {
   uint32_t counts_[kPipes] = {};
   EventState events_[kMaxEvents];
   History histories_[kPipes];
+  uint32_t users_[kFirstBase + kMaxBases] = {};  ///< Bits of pipes.
 };
 
 Status Bad(Site site) {
@@ -180,8 +207,11 @@ Status Checker::Check(const Command& command, const Walker& walker) {
       if (other != pipe && histories_[other].Conflicts(a, clocks_[pipe].done[other])) return Bad(Site::kNpuUnordered);
     }
   }
+  Knowledge knowledge;
+  for (int p = 1; p < kPipes; ++p) knowledge.done[p] = p == pipe ? number : clocks_[p].done[pipe];
   for (uint32_t i = 0; i < list.count; ++i) {
-    histories_[pipe].Add(list.items[i], number);
+    knowledge.users = users_[list.items[i].space] |= 1u << pipe;
+    histories_[pipe].Add(list.items[i], number, knowledge);
     if (list.items[i].write && list.items[i].space < kFirstBase) Mark(list.items[i]);
   }
   return {};

@@ -1,0 +1,64 @@
+// Models compile for machines never seen before: the stream's proof holds whatever the array, buffers and memories are.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "converter/backend/convert.h"
+#include "converter/npu/machine_json.h"
+
+namespace takt::npu {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kVariants = 6;  ///< Of every preset, for every model.
+
+std::vector<fs::path> Models() {
+  std::vector<fs::path> models = {fs::path(TAKT_SOURCE_DIR) / "samples/fashion/fashion.tflite"};
+  for (const char* name : {"kws_ref_model", "vww_96_int8", "pretrainedResnet_quant"}) {
+    const fs::path path = fs::path(TAKT_SHARED_DIR) / "models" / (std::string(name) + ".tflite");
+    if (fs::exists(path)) models.push_back(path);
+  }
+  return models;
+}
+
+/// The preset with array, buffers, bandwidths and latencies drawn from powers of two.
+Machine Variant(const std::string& preset, std::mt19937& random) {
+  Diagnostics diagnostics;
+  Machine m = ParseMachine(*PresetJson(preset), preset, {}, diagnostics).value().table;
+  const auto power = [&](uint32_t low, uint32_t high) { return uint32_t{1} << (low + random() % (high - low + 1)); };
+  const auto any = [&](uint16_t& n) { n = static_cast<uint16_t>(n == 1 ? 1 : power(1, 5)); };
+  any(m.array.width), any(m.array.height), any(m.array.depth), any(m.array.reduction);
+  for (uint32_t i = 0; i < m.memory_count; ++i) {
+    m.memories[i].bytes_per_cycle = {power(0, 6), power(0, 2)};
+    m.memories[i].read_latency = m.memories[i].write_latency = power(0, 10);
+    m.memories[i].burst_bytes = power(3, 8);
+    m.memories[i].outstanding = power(0, 6);
+  }
+  for (uint32_t& bytes : m.buffer_bytes) bytes = bytes == 0 ? 0 : power(9, 18);
+  return m;
+}
+
+TEST(AnyMachine, EveryModelCompiles) {
+  std::mt19937 random(1);
+  for (const fs::path& model : Models()) {
+    std::ifstream file(model, std::ios::binary);
+    const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+    for (const std::string& preset : PresetNames()) {
+      for (int i = 0; i < kVariants; ++i) {
+        ConvertOptions options;
+        options.machine = Variant(preset, random);
+        const Conversion made = ConvertTflite(bytes, model.filename().string(), options);
+        for (const Diagnostic& d : made.diagnostics.all()) {
+          ASSERT_NE(d.severity, Severity::kError) << preset << " variant " << i << ": " << d.ToString();
+        }
+        ASSERT_FALSE(made.plan.empty());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace takt::npu

@@ -6,5 +6,7 @@ tests/install_packages.sh --full
 tests/run.sh consumer cortex-m sanitizers
 cmake --workflow --preset clang
 cmake --workflow --preset tidy
+cmake --workflow --preset tsan
+cmake --workflow --preset stack
 cmake --workflow --preset fuzz
 cmake --workflow --preset cross

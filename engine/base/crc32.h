@@ -8,7 +8,8 @@
 
 namespace takt {
 
-uint32_t Crc32(std::span<const std::byte> bytes);
+/// `before`: the CRC of what came before these bytes.
+uint32_t Crc32(std::span<const std::byte> bytes, uint32_t before = 0);
 
 }  // namespace takt
 

@@ -117,7 +117,12 @@ class Interpreter {
 
   Status status() const { return status_; }
   uint32_t cursor() const { return cursor_; }
-  const Plan& plan() const { return *plan_; }
+  bool initialized() const { return plan_ != nullptr; }
+  const Plan& plan() const { return *plan_; }  ///< After Init, as the next three.
+  /// The part that the plan asks for of what Init was given as its arena `i`.
+  std::span<std::byte> arena(uint32_t i) const { return {arenas_[i], plan_->arena(i).bytes + size_t{slack_}}; }
+  std::span<std::byte> runtime() const { return runtime_; }
+  std::span<Device* const> devices() const { return devices_; }
   /// Row of the kernel table that runs `step`; nullptr for control steps.
   const Kernel* binding(uint32_t step) const;
 

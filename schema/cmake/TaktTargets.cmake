@@ -19,7 +19,7 @@ target_include_directories(takt_options INTERFACE $<BUILD_INTERFACE:${CMAKE_SOUR
 # tests/fuzz/CMakeLists.txt says how; every library is instrumented.
 option(TAKT_FUZZ "Build fuzzers with libFuzzer and sanitizers (clang)" OFF)
 if(TAKT_FUZZ)
-  target_compile_options(takt_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  target_compile_options(takt_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=function,vptr -fno-sanitize-recover=all)
   target_link_options(takt_options INTERFACE -fsanitize=address,undefined)
 endif()
 

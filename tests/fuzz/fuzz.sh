@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
-# fuzz.sh BUILD_DIR: the tests on damaged models and plans, over and over with another seed. TAKT_FUZZ_SECONDS: 300.
-# A failure prints its seed: TAKT_SEED=<seed> repeats it.
+# fuzz.sh BUILD_DIR [FUZZER...]: each fuzzer for TAKT_FUZZ_SECONDS (300) from its committed corpus, on all cores.
+# What it learns is kept in BUILD_DIR/fuzz/NAME; a finding stops it and is left there as crash-*, timeout-* or oom-*.
 set -euo pipefail
-tests="$1/tests"
-end=$((SECONDS + ${TAKT_FUZZ_SECONDS:-300}))
-rounds=0
-while [ "$SECONDS" -lt "$end" ]; do
-  export TAKT_SEED=$((RANDOM * 32768 + RANDOM))
-  for program in engine/engine_test converter/converter_test; do
-    "$tests/$program" --gtest_filter='*Corrupt*:*Damaged*:*Mutant*' --gtest_brief=1 > "$1/fuzz.log" 2>&1 ||
-      { cat "$1/fuzz.log"; echo "TAKT_SEED=$TAKT_SEED fails in $program" >&2; exit 1; }
-  done
-  rounds=$((rounds + 1))
+here="$(cd "$(dirname "$0")" && pwd)"
+build="$(cd "$1" && pwd)"
+shift
+[ "$#" -gt 0 ] || set -- plan tflite onnx npu_stream machine data
+failed=0
+for name in "$@"; do
+  mkdir -p "$build/fuzz/$name"
+  if ! "$build/tests/fuzz/${name}_fuzzer" -max_total_time="${TAKT_FUZZ_SECONDS:-300}" -timeout=20 -rss_limit_mb=4096 \
+      -print_final_stats=1 -artifact_prefix="$build/fuzz/$name/" -fork="$(nproc)" -ignore_crashes=0 \
+      "$build/fuzz/$name" "$here/corpus/$name" >"$build/fuzz/$name.log" 2>&1; then
+    tail -n 40 "$build/fuzz/$name.log"
+    echo "$name: a finding; repeat it: $build/tests/fuzz/${name}_fuzzer FILE" >&2
+    failed=1
+  fi
+  echo "$name: $(grep -oE '^#[0-9]+: cov: [0-9]+' "$build/fuzz/$name.log" | tail -n 1 || true)"
 done
-echo "$rounds rounds without a finding"
+exit "$failed"

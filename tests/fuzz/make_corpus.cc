@@ -2,9 +2,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
 
+#include "converter/backend/convert.h"
+#include "converter/npu/machine_json.h"
 #include "schema/tflite_generated.h"
+#include "tests/converter/onnx_builder.h"
+#include "tests/support/small_model.h"
 #include "tests/support/try_plan.h"
 
 namespace {
@@ -54,6 +60,49 @@ std::vector<uint8_t> Classifier() {
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 
+/// float x[1, 2, 6, 6] -> convolution, relu, pool, reshape, matrix product, softmax.
+std::vector<uint8_t> OnnxNet() {
+  takt::test::OnnxBuilder net;
+  net.Input("x", {1, 2, 6, 6});
+  net.Constant<float>("w", {3, 2, 3, 3}, std::vector<float>(54, 0.25f));
+  net.Constant<float>("b", {3}, {1, 2, 3});
+  net.Constant<int64_t>("shape", {2}, {1, -1});
+  net.Constant<float>("v", {12, 4}, std::vector<float>(48, 0.5f));
+  auto& convolution = net.Node("Conv", {"x", "w", "b"}, "c");
+  net.Ints(convolution, "pads", {1, 1, 1, 1});
+  net.Ints(convolution, "strides", {1, 1});
+  net.Node("Relu", {"c"}, "r");
+  auto& pool = net.Node("MaxPool", {"r"}, "p");
+  net.Ints(pool, "kernel_shape", {3, 3});
+  net.Ints(pool, "strides", {3, 3});
+  net.Node("Reshape", {"p", "shape"}, "f");
+  net.Node("MatMul", {"f", "v"}, "m");
+  net.Node("Softmax", {"m"}, "y");
+  net.Output("y", {1, 4});
+  return net.Bytes();
+}
+
+/// The jobs of a model, each as the fuzzer wants it: which machine, then the stream.
+void WriteStreams(const std::filesystem::path& to, std::span<const uint8_t> model, const std::string& name) {
+  constexpr const char* kMachines[] = {"ethos-u55-32", "gemmini-16x16", "davinci-tiny"};
+  for (uint8_t i = 0; i < std::size(kMachines); ++i) {
+    takt::Diagnostics diagnostics;
+    takt::ConvertOptions options;
+    options.machine = takt::npu::ParseMachine(*takt::npu::PresetJson(kMachines[i]), "", {}, diagnostics)->table;
+    const takt::Conversion made = takt::ConvertTflite(model, name, options);
+    for (size_t job = 0; job < made.npu.device.jobs.size(); ++job) {
+      std::vector<uint8_t> bytes = {i, 0, 0, 0};
+      const auto& stream = made.npu.device.jobs[job].stream;
+      bytes.insert(bytes.end(), stream.begin(), stream.end());
+      Write(to / "npu_stream" / (name + "_" + kMachines[i] + "_" + std::to_string(job)), bytes);
+    }
+  }
+}
+
+std::vector<uint8_t> Text(std::string_view text) {
+  return {text.begin(), text.end()};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -63,5 +112,16 @@ int main(int argc, char** argv) {
   Write(to / "plan/one_of_everything.takt", takt::test::OneOfEverything().Pack().view());
   Write(to / "plan/copy_chain.takt", takt::test::CopyChain(3).Pack().view());
   Write(to / "tflite/classifier.tflite", Classifier());
+  Write(to / "onnx/net.onnx", OnnxNet());
+  Write(to / "tflite/convolutions.tflite", takt::test::SmallModel());
+  WriteStreams(to, takt::test::SmallModel(), "convolutions");
+  using std::string_view_literals::operator""sv;
+  Write(to / "data/array.npy",
+        Text("\x93NUMPY\x01\x00\x46\x00"
+             "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }         \n12345678"sv));
+  Write(to / "data/baseline.json",
+        Text(R"({"model": "m", "target": "t", "plan_bytes": 1, "arena_bytes": {"a": 2}, "cycles": 3,
+"instructions": {"count": 1, "build": "b"}, "wall_ns": {"host": "h", "samples": [1]}, "reasons": ["r"],
+"steps": [{"name": "s", "kernel": "k", "cycles": 3, "tile": "x", "at": "a+0", "bytes": {"sram": 1}}]})"));
   return 0;
 }

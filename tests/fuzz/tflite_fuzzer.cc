@@ -1,4 +1,4 @@
-// libFuzzer entry: any bytes as a .tflite; what the importer accepts is verified and converted, and the plan opens and
+// Any bytes as a .tflite; what the importer accepts is verified and converted, and the plan opens and
 // runs.
 #include <cstdint>
 #include <cstdlib>
@@ -14,3 +14,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (status.code() == takt::StatusCode::kMalformedPlan) std::abort();
   return 0;
 }
+
+#ifdef TAKT_FUZZ
+#include "tests/fuzz/mutate.h"
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  return takt::test::Mutate(data, size, max_size, seed);
+}
+#endif

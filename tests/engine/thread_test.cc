@@ -1,0 +1,106 @@
+// What other threads may do while networks run: cancel, release, share a plan. ThreadSanitizer watches (preset tsan).
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "engine/core/scheduler.h"
+#include "ports/reference/kernels.h"
+#include "tests/support/plan_builder.h"
+#include "tests/support/try_plan.h"
+
+namespace takt {
+namespace {
+
+/// An interpreter of a plan that several may share.
+struct Net {
+  explicit Net(const Plan& plan) {
+    EXPECT_EQ(net.Init(plan, {.arenas = arenas,
+                              .runtime = runtime,
+                              .kernels = reference::AllKernels(),
+                              .devices = {},
+                              .platform = {.clock = {[](void*) {
+                                                       return static_cast<uint64_t>(
+                                                           std::chrono::steady_clock::now().time_since_epoch().count());
+                                                     },
+                                                     nullptr}}}),
+              Status());
+  }
+  alignas(64) std::byte arena[4096] = {};
+  alignas(64) std::byte runtime[4096] = {};
+  std::span<std::byte> arenas[1] = {arena};
+  Interpreter net;
+};
+
+class ThreadTest : public testing::Test {
+ protected:
+  ThreadTest() : file_(test::SmallNet().Pack()) { EXPECT_EQ(plan_.Open(file_.view()), Status()); }
+
+  test::PlanBytes file_;
+  Plan plan_;
+};
+
+TEST_F(ThreadTest, CancelFromAnotherThread) {
+  const auto net = std::make_unique<Net>(plan_);
+  std::atomic<bool> done{false};
+  std::thread canceller([&] {
+    while (!done) {
+      net->net.Cancel();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  int cancelled = 0, completed = 0;
+  for (int i = 0; i < 4000 && (cancelled < 50 || completed < 50); ++i) {
+    const Status status = net->net.Invoke();
+    ASSERT_TRUE(status.ok() || status.code() == StatusCode::kCancelled);
+    ++(status.ok() ? completed : cancelled);
+  }
+  done = true;
+  canceller.join();
+  EXPECT_GT(cancelled, 0);
+  net->net.ClearCancel();
+  EXPECT_EQ(net->net.Invoke(), Status());
+}
+
+TEST_F(ThreadTest, ThreadsShareAPlan) {
+  std::vector<std::thread> threads;
+  std::vector<std::vector<std::byte>> outputs(4);
+  for (auto& output : outputs) {
+    threads.emplace_back([&] {
+      const auto net = std::make_unique<Net>(plan_);
+      for (int i = 0; i < 200; ++i) ASSERT_EQ(net->net.Invoke(), Status());
+      const auto bytes = net->net.output(0).bytes;
+      output.assign(bytes.begin(), bytes.end());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& output : outputs) EXPECT_EQ(output, outputs[0]);
+}
+
+TEST_F(ThreadTest, ReleasesFromAnotherThreadAllRunOrAreCounted) {
+  const auto first = std::make_unique<Net>(plan_), second = std::make_unique<Net>(plan_);
+  Task tasks[2] = {{.net = &first->net}, {.net = &second->net, .priority = 1}};
+  Scheduler scheduler;
+  ASSERT_EQ(scheduler.Init(tasks, {}), Status());
+  constexpr uint32_t kReleases = 400;
+  std::atomic<bool> done{false};
+  std::thread interrupts([&] {
+    for (uint32_t i = 0; i < kReleases; ++i) {
+      scheduler.Release(i % 2);
+      if (i % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    done = true;
+  });
+  while (!done) scheduler.RunStep();
+  interrupts.join();
+  scheduler.RunUntilIdle();
+  uint32_t seen = 0;
+  for (const Task& task : tasks) seen += task.stats.completed + task.stats.overrun;
+  EXPECT_EQ(seen, kReleases);
+}
+
+}  // namespace
+}  // namespace takt

@@ -89,7 +89,9 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   steps = memory::ScheduleSteps(result.graph, std::move(steps));
   if (options.machine) {
     npu::Machine machine = *options.machine;
-    result.npu = npu::CompileToFit(result.graph, steps, machine, result.diagnostics);
+    const double cycles = static_cast<double>(options.max_step_us) * 1e-6 * static_cast<double>(machine.clock_hz);
+    result.npu = npu::CompileToFit(result.graph, steps, machine, result.diagnostics,
+                                   options.max_step_us == 0 ? UINT64_MAX : static_cast<uint64_t>(cycles));
     if (!result.diagnostics.ok()) return;
     npu_target.memory = options.machine->memories[machine.feature_memory].name;
     steps = result.npu.steps;

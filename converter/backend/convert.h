@@ -31,6 +31,8 @@ struct ConvertOptions {
   Numerics numerics = Numerics::kFp32Rne;
   std::string target = "host";                         ///< One of TargetNames(); ignored if there is a machine.
   std::optional<npu::Machine> machine = std::nullopt;  ///< Compiles for the emulated NPU.
+  /// Bound of a step, and so of how late a cancelled or preempted run stops; wants a machine, whose cycles are known.
+  uint64_t max_step_us = 0;   ///< 0: none.
   bool keep_tensors = false;  ///< No pass that eliminates a tensor: each source tensor can be compared.
   bool debug = false;         ///< Adds the debug table: source of every step and tensor.
   /// Shapes of graph inputs by name, for dimensions that the model leaves open.

@@ -61,6 +61,9 @@ void AddModelOptions(CLI::App& verb, ModelOptions& options) {
       ->check(CLI::IsMember(Targets()))
       ->capture_default_str();
   AddMachineOptions(verb, options.npu);
+  verb.add_option("--max-step-us", options.convert.max_step_us,
+                  "Splits jobs so that no step takes longer, for deadlines and preemption (NPU targets)")
+      ->check(CLI::Range(1, 1000000000));
 }
 
 /// A file whose name ends in .onnx is ONNX, any other TFLite.
@@ -72,6 +75,10 @@ ConvertedModel ConvertModel(ModelOptions options) {
   ConvertedModel converted;
   converted.machine = ResolveMachine(options.npu, convert.target);
   if (converted.machine) convert.machine = converted.machine->table;
+  if (convert.max_step_us != 0 && !converted.machine) {
+    throw InputError(absl::StrCat("--max-step-us wants the cost of steps, which is not known of target ",
+                                  convert.target, "; give an NPU as --target or --machine"));
+  }
   const std::vector<uint8_t> model = ReadFile(options.file);
   if (IsPlan(model))
     throw InputError(absl::StrCat(options.file, ": is a plan already; takt inspect shows it, takt run runs it"));

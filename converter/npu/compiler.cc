@@ -203,8 +203,9 @@ std::string JobBuilder::Build() {
 
 class Compiler {
  public:
-  Compiler(ir::Graph& graph, const std::vector<StepSpec>& steps, const Machine& machine, Diagnostics& diagnostics)
-      : graph_(graph), steps_(steps), machine_(machine), diagnostics_(diagnostics) {}
+  Compiler(ir::Graph& graph, const std::vector<StepSpec>& steps, const Machine& machine, Diagnostics& diagnostics,
+           uint64_t max_step_cycles)
+      : graph_(graph), steps_(steps), machine_(machine), diagnostics_(diagnostics), max_step_cycles_(max_step_cycles) {}
 
   Compilation Run();
 
@@ -212,12 +213,15 @@ class Compiler {
   std::optional<CompiledLayer> Supported(size_t step);
   void Host(size_t step, const std::string& reason);
   void Close(Group group);
+  void CloseHalves(Group group);
+  void CheckBound(size_t step, uint64_t cycles);
   void AddJob(size_t first, JobBuilder& job);
 
   ir::Graph& graph_;
   const std::vector<StepSpec>& steps_;
   const Machine& machine_;
   Diagnostics& diagnostics_;
+  const uint64_t max_step_cycles_;
   Compilation made_;
   Group group_;
 };
@@ -241,8 +245,17 @@ void Compiler::Host(size_t step, const std::string& reason) {
   const uint64_t cycles = HostCycles(graph_, steps_[step], machine_);
   diagnostics_.Note(Where(graph_, steps_[step]),
                     absl::StrCat(OpName(steps_[step].op), " stays on the host (", cycles, " cycles): ", reason));
+  CheckBound(step, cycles);
   made_.steps.push_back(steps_[step]);
   made_.device.costs.push_back(cycles);
+}
+
+void Compiler::CheckBound(size_t step, uint64_t cycles) {
+  if (cycles <= max_step_cycles_) return;
+  diagnostics_.Warning(
+      Where(graph_, steps_[step]),
+      absl::StrCat(OpName(steps_[step].op), " takes ", cycles, " cycles, and --max-step-us allows ", max_step_cycles_,
+                   "; one layer is not split: use a smaller one or a faster machine"));
 }
 
 void Compiler::AddJob(size_t first, JobBuilder& job) {
@@ -264,15 +277,20 @@ void Compiler::AddJob(size_t first, JobBuilder& job) {
   made_.jobs.push_back(std::move(job.report));
 }
 
-/// Makes a group one job, or host steps if those cost less; two halves if it shares too many tensors.
+void Compiler::CloseHalves(Group group) {
+  const size_t count = group.layers.size();
+  const auto middle = group.layers.begin() + static_cast<ptrdiff_t>(count / 2);
+  Close({group.first, {group.layers.begin(), middle}});
+  Close({group.first + count / 2, {middle, group.layers.end()}});
+}
+
+/// Makes a group one job, or host steps if those cost less; two halves if it shares too many tensors or takes too long.
 void Compiler::Close(Group group) {
   const size_t count = group.layers.size();
   if (count == 0) return;
   JobBuilder job(graph_, steps_, machine_, group);
   if (!job.FitsBases() && count > 1) {
-    const auto middle = group.layers.begin() + static_cast<ptrdiff_t>(count / 2);
-    Close({group.first, {group.layers.begin(), middle}});
-    return Close({group.first + count / 2, {middle, group.layers.end()}});
+    return CloseHalves(std::move(group));
   }
   uint64_t host = 0;
   for (size_t s = 0; s < count; ++s) host += HostCycles(graph_, steps_[group.first + s], machine_);
@@ -283,7 +301,10 @@ void Compiler::Close(Group group) {
   } else if (npu > host) {
     for (size_t s = 0; s < count; ++s)
       Host(group.first + s, absl::StrCat("a job of its own would take ", npu, " cycles"));
+  } else if (npu > max_step_cycles_ && count > 1) {
+    CloseHalves({group.first, std::move(job.report.layers)});
   } else {
+    CheckBound(group.first, npu);
     AddJob(group.first, job);
   }
 }
@@ -316,8 +337,8 @@ uint64_t HostCycles(const ir::Graph& graph, const StepSpec& step, const Machine&
 }
 
 Compilation Compile(ir::Graph& graph, const std::vector<StepSpec>& steps, const Machine& machine,
-                    Diagnostics& diagnostics) {
-  return Compiler(graph, steps, machine, diagnostics).Run();
+                    Diagnostics& diagnostics, uint64_t max_step_cycles) {
+  return Compiler(graph, steps, machine, diagnostics, max_step_cycles).Run();
 }
 
 }  // namespace takt::npu

@@ -37,9 +37,10 @@ struct Compilation {
 };
 
 /// Replaces runs of steps that the NPU can run by Submit and Wait. What stays on the host is named with its reason and
-/// its cost. The same input gives the same output.
+/// its cost. Jobs longer than `max_step_cycles` are split between layers; what stays longer is a warning. The same
+/// input gives the same output.
 Compilation Compile(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine,
-                    Diagnostics& diagnostics);
+                    Diagnostics& diagnostics, uint64_t max_step_cycles = UINT64_MAX);
 
 /// Cycles of a step on the machine's host.
 uint64_t HostCycles(const ir::Graph& graph, const backend::StepSpec& step, const Machine& machine);

@@ -35,11 +35,11 @@ void Move(const Diagnostics& from, Diagnostics& to) {
 }  // namespace
 
 Compilation CompileToFit(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, Machine& machine,
-                         Diagnostics& diagnostics) {
+                         Diagnostics& diagnostics, uint64_t max_step_cycles) {
   const ir::Graph before = graph;
   for (;;) {
     Diagnostics found;
-    Compilation made = Compile(graph, steps, machine, found);
+    Compilation made = Compile(graph, steps, machine, found, max_step_cycles);
     const Memory& limit = machine.memories[machine.feature_memory];
     const std::vector<memory::Buffer> buffers = memory::ComputeLiveness(graph, made.steps).buffers;
     const memory::PeakLoad peak = memory::FindPeakLoad(buffers, kArenaAlignment);

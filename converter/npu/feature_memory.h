@@ -10,7 +10,7 @@ namespace takt::npu {
 /// that it spills to, with a warning, or are an error; both name the limit, the op at the peak and the missing bytes.
 /// `machine.feature_memory` is where they lie in the end.
 Compilation CompileToFit(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, Machine& machine,
-                         Diagnostics& diagnostics);
+                         Diagnostics& diagnostics, uint64_t max_step_cycles = UINT64_MAX);
 
 }  // namespace takt::npu
 

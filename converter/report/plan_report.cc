@@ -9,6 +9,7 @@
 #include "converter/memory/planner.h"
 #include "engine/base/data_type.h"
 #include "engine/core/op.h"
+#include "engine/core/scheduler.h"
 #include "schema/plan_generated.h"
 
 namespace takt::report {
@@ -149,6 +150,7 @@ Json PlanJson(const Plan& plan, const Requirements& need) {
                {"target", std::string(plan.target_name())},
                {"plan_bytes", plan.bytes().size()},
                {"constant_bytes", ConstantBytes(plan)}};
+  if (!plan.costs().empty()) json["longest_step_ticks"] = LongestStep(plan);
   json["arenas"] = Json::array();
   for (uint32_t i = 0; i < plan.arena_count(); ++i) {
     const ArenaView arena = plan.arena(i);
@@ -188,6 +190,10 @@ std::string SummaryText(const Plan& plan, const Requirements& need) {
   const uint64_t constants = ConstantBytes(plan), file_bytes = plan.bytes().size();
   std::string text = absl::StrFormat("%d steps; plan %d bytes (%d of constants, %d beside them)\n", plan.step_count(),
                                      file_bytes, constants, file_bytes - std::min(constants, file_bytes));
+  if (const uint64_t longest = LongestStep(plan); longest != 0 && plan.clock_hz() != 0) {
+    absl::StrAppendFormat(&text, "longest step %d cycles, %.3f ms\n", longest,
+                          1e3 * static_cast<double>(longest) / static_cast<double>(plan.clock_hz()));
+  }
   for (uint32_t i = 0; i < plan.arena_count(); ++i) {
     const ArenaView arena = plan.arena(i);
     absl::StrAppendFormat(&text, "arena %-12s in %-8s %9d bytes", ArenaName(plan, i), MemoryName(plan, arena.memory),

@@ -153,12 +153,13 @@ uint32_t ScratchBytes(const Machine& machine) {
   return 2 * 2 * (w > b ? w : b);
 }
 
-void Execute(const Stream& stream, const Spaces& spaces, TileScratch scratch, const TileKernels& kernels) {
+void Execute(const Stream& stream, const Spaces& spaces, TileScratch scratch, const TileKernels& kernels,
+             const CommandHook& hook) {
   Executor executor(spaces, scratch, kernels);
   Walker walker(stream.commands);
-  for (;;) {
+  for (uint64_t n = 0;; ++n) {
     const Command command = walker.Next();
-    if (command.op == MicroOp::kEnd) return;
+    if (command.op == MicroOp::kEnd || (hook.before != nullptr && !hook.before(hook.context, n))) return;
     executor.Run(command, walker);
   }
 }

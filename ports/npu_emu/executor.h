@@ -15,8 +15,15 @@ struct Spaces {
 /// Bytes for TileScratch that any command of a checked stream needs at most.
 uint32_t ScratchBytes(const Machine& machine);
 
+/// Called before each command with its number, loops unrolled; false ends the stream there.
+struct CommandHook {
+  bool (*before)(void* context, uint64_t command) = nullptr;
+  void* context = nullptr;
+};
+
 /// Runs the whole stream in program order, which its events make equal to every other allowed order.
-void Execute(const Stream& stream, const Spaces& spaces, TileScratch scratch, const TileKernels& kernels);
+void Execute(const Stream& stream, const Spaces& spaces, TileScratch scratch, const TileKernels& kernels,
+             const CommandHook& hook = {});
 
 }  // namespace takt::npu
 

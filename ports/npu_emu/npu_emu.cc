@@ -20,6 +20,20 @@ struct Layout {
   uint64_t marks, bytes;
 };
 
+constexpr uint64_t kSlowdown = 8;
+
+/// What a fault does while the stream runs.
+struct Striker {
+  Fault fault;
+  std::span<std::byte> target;  ///< Of a flip.
+
+  bool Before(uint64_t command) {
+    if (command != fault.command) return true;
+    if (!target.empty()) target[fault.bit / 8 % target.size()] ^= std::byte{1} << fault.bit % 8;
+    return fault.kind != FaultKind::kDmaError && fault.kind != FaultKind::kReset;
+  }
+};
+
 }  // namespace
 
 uint32_t NpuEmu::WorkspaceBytes(const Machine& machine) {
@@ -57,6 +71,7 @@ Status NpuEmu::DoPrepare(const Job& job) {
 }
 
 Status NpuEmu::DoSubmit(const Job& job) {
+  if (lost_) return {StatusCode::kInvalidState, Site::kDeviceState, job.id};
   Stream stream;
   TAKT_TRY(OpenStream(job.stream, stream));
   Spaces spaces;
@@ -68,14 +83,32 @@ Status NpuEmu::DoSubmit(const Job& job) {
   for (size_t i = 0; i < job.bases.size(); ++i) spaces.first[kFirstBase + i] = job.bases[i].data();
   auto* scratch = reinterpret_cast<int16_t*>(workspace_.data() + Layout(machine_).scratch);
   const uint32_t half = ScratchBytes(machine_) / 4;
-  Execute(stream, spaces, {scratch, scratch + half}, BestTileKernels());
+  Striker striker{fault_, {}};
+  if (fault_.kind == FaultKind::kScratchpadFlip) striker.target = workspace_.first(machine_.buffer_total());
+  if (fault_.kind == FaultKind::kMemoryFlip && !job.bases.empty())
+    striker.target = job.bases[fault_.base % job.bases.size()];
+  CommandHook hook;
+  if (fault_.kind != FaultKind::kNone)
+    hook = {[](void* self, uint64_t n) { return static_cast<Striker*>(self)->Before(n); }, &striker};
+  Execute(stream, spaces, {scratch, scratch + half}, BestTileKernels(), hook);
   const uint64_t start = free_at_ > clock_->now() ? free_at_ : clock_->now();
-  free_at_ = ends_[job.id] = start + cycles_[job.id];
+  const uint64_t factor = fault_.kind == FaultKind::kSlowMemory ? kSlowdown : 1;
+  free_at_ = ends_[job.id] = start + factor * cycles_[job.id];
   busy_cycles_ += cycles_[job.id];
+  lost_ = fault_.kind == FaultKind::kReset;
+  if (fault_.kind != FaultKind::kNone || job.id == struck_job_) {
+    struck_ = fault_.kind;
+    struck_job_ = job.id;
+  }
+  fault_ = {};
   return {};
 }
 
 JobState NpuEmu::StateOf(uint16_t job) const {
+  const FaultKind struck = job == struck_job_ ? struck_ : FaultKind::kNone;
+  if (struck == FaultKind::kHang) return JobState::kRunning;
+  if (struck == FaultKind::kReset) return JobState::kFailed;
+  if (struck == FaultKind::kDmaError && clock_->now() >= ends_[job]) return JobState::kFailed;
   return clock_->now() >= ends_[job] ? JobState::kDone : JobState::kRunning;
 }
 
@@ -86,7 +119,12 @@ JobState NpuEmu::DoPoll(uint16_t job, Status&) {
 }
 
 JobState NpuEmu::DoWait(uint16_t job, const WaitLimit& limit, Status&) {
-  clock_->AdvanceTo(ends_[job] < limit.deadline ? ends_[job] : limit.deadline);
+  if (struck_ == FaultKind::kSpuriousInterrupt && job == struck_job_) {
+    struck_ = FaultKind::kNone;
+    return JobState::kRunning;
+  }
+  const bool ends = struck_ != FaultKind::kHang || job != struck_job_;
+  clock_->AdvanceTo(ends && ends_[job] < limit.deadline ? ends_[job] : limit.deadline);
   return StateOf(job);
 }
 
@@ -98,6 +136,9 @@ Status NpuEmu::DoCancel() {
 Status NpuEmu::DoReset() {
   for (uint64_t& cycles : cycles_) cycles = 0;
   free_at_ = busy_cycles_ = 0;
+  fault_ = {};
+  struck_ = FaultKind::kNone;
+  lost_ = false;
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include "engine/hal/device.h"
 #include "engine/hal/platform.h"
 #include "ports/npu_emu/executor.h"
+#include "ports/npu_emu/fault.h"
 #include "ports/npu_emu/model/timing.h"
 
 namespace takt::npu {
@@ -38,6 +39,9 @@ class NpuEmu final : public Device {
   /// kNpuMachine, kArenaTooSmall or kMisaligned at kNpuWorkspace.
   Status Init(std::span<const uint8_t> machine, std::span<std::byte> workspace, VirtualClock& clock);
 
+  /// Strikes the next job that is submitted. A second call replaces the first.
+  void Inject(const Fault& fault) { fault_ = fault; }
+
   const Machine& machine() const { return machine_; }
   /// Cycles of a prepared job.
   uint64_t cycles(uint16_t job) const { return job < kMaxJobs ? cycles_[job] : 0; }
@@ -51,6 +55,7 @@ class NpuEmu final : public Device {
   Status DoReset() override;
   uint64_t DoBusyTicks() const override { return busy_cycles_; }
   JobState StateOf(uint16_t job) const;
+  void Strike(const Job& job);
 
   Machine machine_;
   std::span<std::byte> workspace_;
@@ -59,6 +64,10 @@ class NpuEmu final : public Device {
   uint64_t ends_[kMaxJobs] = {};
   uint64_t free_at_ = 0;
   uint64_t busy_cycles_ = 0;
+  Fault fault_;                          ///< Of the next job.
+  FaultKind struck_ = FaultKind::kNone;  ///< What the job `struck_job_` suffers from.
+  uint16_t struck_job_ = 0;
+  bool lost_ = false;  ///< Until Reset, by a kReset.
 };
 
 }  // namespace takt::npu

@@ -189,6 +189,34 @@ class Convert(CliTest):
             self.assertTrue(any(f"k{op}int8" in line.lower() for line in listed), f"{op}: {listed}")
 
 
+class MaxStep(CliTest):
+    """--max-step-us: shorter steps, the same bytes."""
+    NPU = ("--target", "ethos-u55-128")
+
+    def test_jobs_are_split_and_bytes_stay(self):
+        outputs, longest, jobs = [], [], []
+        for name, bound in (("free", ()), ("bound", ("--max-step-us", 60))):
+            plan = self.out / f"{name}.takt"
+            report = self.json("convert", MODEL, "-o", plan, *self.NPU, *bound)
+            longest.append(report["longest_step_ticks"])
+            jobs.append(sum(step["op"] == "submit" for step in report["steps"]))
+            self.succeeds("run", plan, "--input", self.image, "--output-dir", self.out / name)
+            outputs.append((self.out / name / "out_0.bin").read_bytes())
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertGreater(jobs[1], jobs[0])
+        self.assertLess(longest[1], longest[0])
+        self.assertLessEqual(longest[1], 60 * 500)  # The machine has 500 MHz.
+
+    def test_what_stays_longer_is_named(self):
+        done = takt("convert", MODEL, "-o", self.out / "a.takt", *self.NPU, "--max-step-us", 5)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("--max-step-us allows 2500", done.stderr)
+
+    def test_cpu_targets_have_no_costs(self):
+        self.fails(1, ["--max-step-us", "not known of target host"], "convert", MODEL, "-o", self.out / "a.takt", "--max-step-us", 5)
+        self.assertFalse(self.out.exists())
+
+
 class Inspect(CliTest):
     def test_plan_json(self):
         report = self.json("inspect", self.plan)

@@ -5,6 +5,7 @@ BUILD_DIR was compiled by gcc with -fstack-usage (preset stack). budgets/stack.t
 whose size is not known at compile time always fails. The functions of one invocation nest, without recursion: Invoke, Step,
 RunStep, a kernel, its helpers, so that their sum bounds the stack (ports/cortex_m measures it).
 """
+import argparse
 import pathlib
 import re
 import sys
@@ -22,6 +23,8 @@ def frames(build):
         for line in file.read_text().splitlines():
             place, size, kind = line.rsplit("\t", 2)
             name = re.sub(r"\.(constprop|isra|part|cold)\.\d+", "", place.split(":", 3)[3])
+            if name[0].isdigit():  # A part that gcc split off.
+                name = f"{pathlib.Path(place.split(':')[0]).name}: part {name}"
             bytes_ = int(size) if kind in ("static", "dynamic,bounded") else None
             old = found.get(name, 0)
             found[name] = None if bytes_ is None or old is None else max(old, bytes_)
@@ -44,10 +47,14 @@ def problems(found, budgets):
 
 
 def main():
-    found = frames(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", help="compiled by gcc with -fstack-usage (preset stack)")
+    parser.add_argument("--bless", action="store_true", help="writes the budgets anew")
+    args = parser.parse_args()
+    found = frames(args.build)
     if not found:
-        sys.exit(f"{sys.argv[1]}: has no .su files; cmake --workflow --preset stack makes them")
-    if "--bless" in sys.argv:
+        sys.exit(f"{args.build}: has no .su files; cmake --workflow --preset stack makes them")
+    if args.bless:
         rows = sorted(((size, name) for name, size in found.items() if size and size > FREE), reverse=True)
         BUDGETS.write_text("# Stack frames above 256 bytes, gcc -O2, x86-64: bytes, function. tests/checks/stack.py BUILD_DIR --bless\n"
                            + "".join(f"{size} {name}\n" for size, name in rows))

@@ -1,4 +1,4 @@
-// Options of `takt convert` that quantize a float model, and the samples in a folder.
+// Options of `takt convert` that quantize a float model, by samples.
 #ifndef TAKT_CONVERTER_CLI_CALIBRATION_H_
 #define TAKT_CONVERTER_CLI_CALIBRATION_H_
 
@@ -6,18 +6,19 @@
 #include <string>
 
 #include "converter/backend/convert.h"
+#include "converter/cli/data/samples.h"
 #include "converter/cli/verbs.h"
 
 namespace takt::cli {
 
 struct CalibrationOptions {
-  std::string folder;  ///< Empty: no quantization.
+  SampleOptions samples;  ///< None: no quantization.
   quant::Options quant;
   std::string io = "float";
 };
 
 void AddCalibrationOptions(CLI::App& verb, CalibrationOptions& options);
-/// Nothing without a folder. Throws InputError if it can't be read.
+/// Nothing without samples. Throws InputError if it can't be read.
 std::optional<Calibration> MakeCalibration(const CalibrationOptions& options);
 /// Every quantized tensor, the worst first; "" without any.
 std::string AccuracyText(const quant::Report& report, size_t most);

@@ -21,6 +21,7 @@ constexpr char kExamples[] =
     "  takt run model.takt --input in_0.bin --output-dir out\n"
     "  takt bench model.takt --json\n"
     "  takt compare model.takt other.takt --input in_0.bin\n"
+    "  takt eval float.takt int8.takt --data images.idx --labels labels.idx\n"
     "  takt sign model.takt --key release.key      # only plans that a trusted key signed open\n"
     "\n"
     "takt <verb> --help teaches each verb.\n";
@@ -50,6 +51,7 @@ int Main(int argc, char** argv) {
   AddRun(app, action);
   AddBench(app, action);
   AddCompare(app, action);
+  AddEval(app, action);
   AddBaseline(app, action);
   AddKeygen(app, action);
   AddSign(app, action);

@@ -9,8 +9,8 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "converter/cli/data/npy.h"
 #include "converter/cli/files.h"
-#include "converter/cli/npy.h"
 #include "converter/npu/compiler.h"
 #include "converter/report/plan_report.h"
 #include "schema/plan_generated.h"

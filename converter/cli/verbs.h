@@ -6,7 +6,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace takt::cli {
 
@@ -22,6 +23,7 @@ void AddInspect(CLI::App& app, Action& action);
 void AddRun(CLI::App& app, Action& action);
 void AddBench(CLI::App& app, Action& action);
 void AddCompare(CLI::App& app, Action& action);
+void AddEval(CLI::App& app, Action& action);
 void AddBaseline(CLI::App& app, Action& action);
 void AddKeygen(CLI::App& app, Action& action);
 void AddSign(CLI::App& app, Action& action);

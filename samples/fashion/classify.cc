@@ -1,7 +1,6 @@
 // Classifies Fashion-MNIST images with a plan and draws them in the terminal.
 //
-//   classify fashion.takt IMAGE                 raw 28x28 bytes, or the first image of an idx file
-//   classify fashion.takt IMAGES LABELS COUNT   draws the first three, prints the accuracy over COUNT images
+//   classify fashion.takt IMAGES [COUNT]   one raw image of 28x28 bytes, or the first COUNT (1) of an idx file
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -82,15 +81,14 @@ std::array<float, 10> Probabilities(const takt::TensorInfo& output) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 && argc != 5) {
-    std::fprintf(stderr, "usage: classify PLAN IMAGE | classify PLAN IMAGES LABELS COUNT\n");
+  if (argc != 3 && argc != 4) {
+    std::fprintf(stderr, "usage: classify PLAN IMAGES [COUNT]\n");
     return 2;
   }
   const std::vector<uint8_t> file = fashion::ReadFile(argv[1]);
   const std::vector<uint8_t> images = fashion::Images(argv[2]);
-  const std::vector<uint8_t> labels = argc == 5 ? fashion::Labels(argv[3]) : std::vector<uint8_t>();
-  const size_t wanted = argc == 5 ? static_cast<size_t>(std::max(1, std::atoi(argv[4]))) : 1;
-  const size_t count = std::min({wanted, images.size() / fashion::kPixels, argc == 5 ? labels.size() : 1});
+  const size_t wanted = argc == 4 ? static_cast<size_t>(std::max(1, std::atoi(argv[3]))) : 1;
+  const size_t count = std::min(wanted, images.size() / fashion::kPixels);
   if (count == 0) {
     std::fprintf(stderr, "no images in %s\n", argv[2]);
     return 1;
@@ -127,7 +125,6 @@ int main(int argc, char** argv) {
   }
 
   std::vector<double> times_us;
-  size_t hits = 0;
   for (size_t n = 0; n < count; ++n) {
     const uint8_t* image = images.data() + n * fashion::kPixels;
     SetInput(net.input(0), image);
@@ -139,19 +136,13 @@ int main(int argc, char** argv) {
     size_t order[10];
     std::iota(order, order + 10, size_t{0});
     std::stable_sort(order, order + 10, [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-    if (n < labels.size()) hits += order[0] == labels[n] ? 1 : 0;
-    if (n >= 3) continue;
     Draw(image);
     for (size_t i = 0; i < 3; ++i) {
       std::printf("%5.1f %%  %s\n", 100.0 * static_cast<double>(scores[order[i]]), kNames[order[i]]);
     }
-    if (n < labels.size() && labels[n] < 10) std::printf("it is: %s\n", kNames[labels[n]]);
   }
   std::sort(times_us.begin(), times_us.end());
   std::printf("latency: median %.0f us, worst %.0f us of %zu runs (reference kernels)\n", times_us[count / 2],
               times_us.back(), count);
-  if (!labels.empty())
-    std::printf("accuracy: %zu of %zu (%.2f %%)\n", hits, count,
-                100.0 * static_cast<double>(hits) / static_cast<double>(count));
   return 0;
 }

@@ -1,4 +1,4 @@
-// Images and labels in the idx form of MNIST (uncompressed), or one raw image.
+// Images in the idx form of MNIST (uncompressed), or one raw image.
 #ifndef TAKT_SAMPLES_FASHION_IDX_H_
 #define TAKT_SAMPLES_FASHION_IDX_H_
 
@@ -25,13 +25,6 @@ inline std::vector<uint8_t> Images(const std::string& path) {
   if (bytes.size() == kPixels) return bytes;
   if (bytes.size() < 16 || bytes[2] != 8 || bytes[3] != 3 || (bytes.size() - 16) % kPixels != 0) return {};
   bytes.erase(bytes.begin(), bytes.begin() + 16);
-  return bytes;
-}
-
-inline std::vector<uint8_t> Labels(const std::string& path) {
-  std::vector<uint8_t> bytes = ReadFile(path);
-  if (bytes.size() < 8 || bytes[2] != 8 || bytes[3] != 1) return {};
-  bytes.erase(bytes.begin(), bytes.begin() + 8);
   return bytes;
 }
 

@@ -73,7 +73,7 @@ class CliTest(unittest.TestCase):
 class Usage(CliTest):
     def test_help_teaches_by_example(self):
         self.assertIn("Examples:", self.succeeds("--help"))
-        for verb in ("convert", "inspect", "run", "bench", "compare", "baseline", "keygen", "sign", "verify",
+        for verb in ("convert", "inspect", "run", "bench", "compare", "eval", "baseline", "keygen", "sign", "verify",
                      "trace", "report"):
             text = self.succeeds(verb, "--help")
             self.assertIn(f"  takt {verb} ", text)
@@ -84,7 +84,7 @@ class Usage(CliTest):
 
     def test_wrong_usage(self):
         self.fails(2, "did you mean 'convert'?", "convertt", MODEL)
-        self.fails(2, "there are: convert, inspect, run, bench, compare, baseline, keygen, sign, verify, trace, report",
+        self.fails(2, "there are: convert, inspect, run, bench, compare, eval, baseline, keygen, sign, verify, trace, report",
                    "xyzzy")
         self.fails(2, "subcommand", *[])
         self.fails(2, "model", "convert")

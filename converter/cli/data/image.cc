@@ -1,0 +1,45 @@
+#include "converter/cli/data/image.h"
+
+#include <stb/stb_image.h>
+#include <stb/stb_image_resize.h>
+
+#include <algorithm>
+#include <climits>
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "converter/cli/files.h"
+
+namespace takt::cli {
+
+bool IsImageName(const std::string& path) {
+  const std::string extension = absl::AsciiStrToLower(std::filesystem::path(path).extension().string());
+  for (const char* known : {".png", ".jpg", ".jpeg", ".bmp", ".pgm", ".ppm"}) {
+    if (extension == known) return true;
+  }
+  return false;
+}
+
+Array ReadImage(const std::string& path, std::span<const uint8_t> file, int height, int width, int channels) {
+  int w = 0, h = 0, stored = 0;
+  const auto size = static_cast<int>(std::min<size_t>(file.size(), INT_MAX));
+  const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
+      stbi_load_from_memory(file.data(), size, &w, &h, &stored, channels), &stbi_image_free);
+  if (pixels == nullptr) {
+    throw InputError(absl::StrCat(path, ": can't be read as a picture (", stbi_failure_reason(),
+                                  "); PNG, JPEG, BMP, PGM and PPM can"));
+  }
+  Array image{
+      DataType::kUint8, {static_cast<size_t>(height), static_cast<size_t>(width), static_cast<size_t>(channels)}, {}};
+  image.bytes.resize(image.dims[0] * image.dims[1] * image.dims[2]);
+  if (w == width && h == height) {
+    std::copy_n(pixels.get(), image.bytes.size(), image.bytes.data());
+  } else if (stbir_resize_uint8(pixels.get(), w, h, 0, image.bytes.data(), width, height, 0, channels) == 0) {
+    throw InputError(absl::StrCat(path, ": can't be scaled to ", width, "x", height));
+  }
+  return image;
+}
+
+}  // namespace takt::cli

@@ -317,7 +317,7 @@ class Run(CliTest):
         self.fails(1, "2 --input given", *run, "--input", self.image, "--input", self.image)
         self.fails(1, "port 'abacus'", *run, "--input", self.image, "--port", "abacus")
         for name, data, words in (
-            ("float.npy", npy(IMAGE, "<f4"), ["'<f4'", "i1"]),
+            ("float.npy", npy(IMAGE, "<f4", (1, 14, 14, 1)), ["'f4'", "i1"]),
             ("fortran.npy", npy(IMAGE, fortran=True), "Fortran"),
             ("cut.npy", npy(IMAGE)[:40], "cut off"),
             ("small.npy", npy(IMAGE[:9]), "784 bytes"),

@@ -320,7 +320,7 @@ class Run(CliTest):
             ("float.npy", npy(IMAGE, "<f4", (1, 14, 14, 1)), ["'f4'", "i1"]),
             ("fortran.npy", npy(IMAGE, fortran=True), "Fortran"),
             ("cut.npy", npy(IMAGE)[:40], "cut off"),
-            ("small.npy", npy(IMAGE[:9]), "784 bytes"),
+            ("small.npy", npy(IMAGE[:9], shape=(9,)), "784 bytes"),
         ):
             file = self.root / name
             file.write_bytes(data)

@@ -16,6 +16,7 @@
 #include "converter/memory/planner.h"
 #include "converter/memory/schedule.h"
 #include "converter/npu/feature_memory.h"
+#include "converter/passes/evaluate.h"
 #include "converter/passes/pass.h"
 #include "engine/plan/plan.h"
 #include "ports/reference/kernels.h"
@@ -141,8 +142,11 @@ Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& mode
 
 Conversion ConvertOnnx(std::span<const uint8_t> model, const std::string& model_name, const frontend::OnnxOptions& onnx,
                        const ConvertOptions& options) {
-  return Convert(model_name, model, options,
-                 [&](Diagnostics& diagnostics) { return frontend::ImportOnnx(model, model_name, onnx, diagnostics); });
+  frontend::OnnxOptions with_evaluation = onnx;
+  with_evaluation.evaluate = [&](ir::Graph graph) { return passes::Evaluate(std::move(graph), options.numerics); };
+  return Convert(model_name, model, options, [&](Diagnostics& diagnostics) {
+    return frontend::ImportOnnx(model, model_name, with_evaluation, diagnostics);
+  });
 }
 
 }  // namespace takt

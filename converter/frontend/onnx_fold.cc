@@ -251,7 +251,27 @@ bool FoldWhere(OnnxNode& node) {
   return Write(node, out);
 }
 
+std::optional<double> FloatScalar(OnnxNode& node, int i) {
+  if (!node.is_constant(node.input(i))) return std::nullopt;
+  const ir::Tensor& t = node.tensor(node.input(i));
+  if (t.type != DataType::kFloat32 || t.element_count() != 1) return std::nullopt;
+  return static_cast<double>(ir::Elements<float>(t)[0]);
+}
+
+bool FoldFloatRange(OnnxNode& node) {
+  const auto start = FloatScalar(node, 0), limit = FloatScalar(node, 1), delta = FloatScalar(node, 2);
+  if (!start || !limit || !delta) return false;
+  const double count = std::ceil((*limit - *start) / *delta);
+  if (!(count >= 1) || count > static_cast<double>(kMaxFolded)) return false;
+  std::vector<float> values;
+  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i)
+    values.push_back(static_cast<float>(*start + static_cast<double>(i) * *delta));
+  node.SetOutput(0, node.FloatConstant({static_cast<int32_t>(values.size())}, values));
+  return true;
+}
+
 bool FoldRange(OnnxNode& node) {
+  if (FoldFloatRange(node)) return true;
   const auto start = Read(node, 0);
   const auto limit = Read(node, 1);
   const auto delta = Read(node, 2);
@@ -264,6 +284,35 @@ bool FoldRange(OnnxNode& node) {
   for (int64_t v = start->values[0]; step > 0 ? v < limit->values[0] : v > limit->values[0]; v += step)
     out.values.push_back(v);
   out.dims = {static_cast<int32_t>(out.values.size())};
+  return Write(node, out);
+}
+
+/// The shape is the operand's; its values do not matter.
+bool FoldEyeLike(OnnxNode& node) {
+  if (!node.CheckInputs(1, 1)) return true;
+  const ir::Tensor& like = node.tensor(node.input(0));
+  if (like.dims.size() != 2 || like.element_count() > kMaxFolded)
+    return node.Error("takes an input of rank 2 and at most 2^20 elements"), true;
+  Array out{node.Has("dtype") ? node.TypeAttribute("dtype") : like.type, like.dims, {}};
+  const int64_t k = node.Int("k", 0);
+  for (int64_t r = 0; r < like.dims[0]; ++r)
+    for (int64_t c = 0; c < like.dims[1]; ++c) out.values.push_back(c - r == k);
+  return Write(node, out);
+}
+
+/// Indices of the elements that are not 0, one column for each.
+bool FoldNonZero(OnnxNode& node) {
+  const auto x = Read(node, 0);
+  if (!x) return false;
+  std::vector<std::vector<int64_t>> rows(x->dims.size());
+  for (int64_t i = 0; i < Count(x->dims); ++i) {
+    if (x->values[static_cast<size_t>(i)] == 0) continue;
+    int64_t rest = i;
+    for (size_t d = x->dims.size(); d-- > 0; rest /= x->dims[d]) rows[d].push_back(rest % x->dims[d]);
+  }
+  Array out;
+  for (const auto& row : rows) out.values.insert(out.values.end(), row.begin(), row.end());
+  out.dims = {static_cast<int32_t>(rows.size()), rows.empty() ? 1 : static_cast<int32_t>(rows[0].size())};
   return Write(node, out);
 }
 
@@ -299,8 +348,10 @@ constexpr OnnxFold kFolds[] = {
     {"ConstantOfShape", FoldConstantOfShape},
     {"Div", FoldDiv},
     {"Equal", FoldEqual},
+    {"EyeLike", FoldEyeLike},
     {"Gather", FoldGather},
     {"Mul", FoldMul},
+    {"NonZero", FoldNonZero},
     {"Range", FoldRange},
     {"Shape", FoldShape},
     {"Size", FoldSize},

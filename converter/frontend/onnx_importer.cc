@@ -7,8 +7,10 @@
 #include <limits>
 #include <set>
 
-#include "converter/frontend/onnx_fold.h"
+#include "converter/frontend/onnx_evaluation.h"
+#include "converter/frontend/onnx_functions.h"
 #include "converter/frontend/onnx_node.h"
+#include "converter/frontend/onnx_operators.h"
 #include "converter/frontend/onnx_tensor.h"
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
@@ -17,31 +19,8 @@ namespace takt::frontend {
 namespace {
 
 constexpr int kMaxRank = 6;
-
-/// The row of an operator for a model of `opset`: the newest that is not newer. `known`: whether any row has this type.
-const ir::OnnxImport* FindImport(const std::string& op_type, int opset, bool& known) {
-  const ir::OnnxImport* best = nullptr;
-  known = false;
-  for (const ir::OpDef* def : ir::AllOpDefs()) {
-    for (const ir::OnnxImport& row : def->onnx) {
-      if (op_type != row.op_type) continue;
-      known = true;
-      if (row.since <= opset && (best == nullptr || row.since > best->since)) best = &row;
-    }
-  }
-  return best;
-}
-
-const OnnxFold* FindFold(const std::string& op_type) {
-  for (const OnnxFold& fold : OnnxFolds()) {
-    if (op_type == fold.op_type) return &fold;
-  }
-  return nullptr;
-}
-
-bool IsStandard(const std::string& domain) {
-  return domain.empty() || domain == "ai.onnx";
-}
+constexpr int kMaxDepth = 16;           ///< Of functions that call functions.
+constexpr size_t kMaxInlined = 100000;  ///< Nodes of their bodies.
 
 std::string Joined(const std::vector<std::string>& names) {
   std::string text;
@@ -65,9 +44,12 @@ class Importer {
   void ReadInput(const onnx::ValueInfoProto& input);
   bool ReadDims(const onnx::ValueInfoProto& input, ir::Tensor& tensor);
   void CheckOperators();
-  void ReadNode(const onnx::NodeProto& proto, int index);
+  void ReadNode(const onnx::NodeProto& proto, int index, int opset, int depth = 0);
+  bool Expand(const onnx::NodeProto& proto, int index, int opset, int depth, const std::vector<ir::TensorId>& inputs);
+  void Import(const onnx::NodeProto& proto, OnnxNode& node, const OnnxOperator& found);
   void SetOutputs(const onnx::NodeProto& proto, const OnnxNode& node, size_t tensors_before);
   void ReadOutput(const onnx::ValueInfoProto& output);
+  ir::TensorId AddOutputStep(Op op, ir::TensorId from, ir::Tensor to);
   void DropUnread();
   void RunChecker();
   void Define(const std::string& name, ir::TensorId id);
@@ -83,6 +65,7 @@ class Importer {
   Diagnostics& diagnostics_;
   onnx::ModelProto model_;
   int opset_ = 0;
+  size_t inlined_ = 0;
   std::map<std::string, ir::TensorId> values_;  ///< kNoTensor: could not be imported, and an error says why.
   ir::Graph graph_;
 };
@@ -94,7 +77,7 @@ bool Importer::ReadFile() {
     return false;
   }
   for (const auto& opset : model_.opset_import()) {
-    if (IsStandard(opset.domain())) {
+    if (IsStandardDomain(opset.domain())) {
       opset_ = static_cast<int>(std::clamp<int64_t>(opset.version(), 0, std::numeric_limits<int>::max()));
     }
   }
@@ -206,13 +189,12 @@ void Importer::CheckOperators() {
   bool listed = false;
   for (int i = 0; i < model_.graph().node_size(); ++i) {
     const onnx::NodeProto& node = model_.graph().node(i);
-    bool known = false;
-    if (!IsStandard(node.domain())) {
+    if (HasFunctionBody(model_, node, opset_)) continue;
+    if (!IsStandardDomain(node.domain())) {
       diagnostics_.Error(At(node, i),
                          "is an operator of domain '" + node.domain() + "'; export with standard operators only");
-    } else if (FindImport(node.op_type(), opset_, known) == nullptr && FindFold(node.op_type()) == nullptr) {
-      diagnostics_.Error(At(node, i), "is not supported in opset " + std::to_string(opset_) +
-                                          (known ? "; export with a newer one" : "; replace it by operators that are"));
+    } else if (const std::string wrong = WhyUnsupported(node.op_type(), opset_); !wrong.empty()) {
+      diagnostics_.Error(At(node, i), wrong);
       if (!listed) diagnostics_.Note({graph_.name, -1, "", ""}, "supported operators: " + Joined(OnnxOperators()));
       listed = true;
     }
@@ -228,7 +210,7 @@ void Importer::SetOutputs(const onnx::NodeProto& proto, const OnnxNode& node, si
   }
 }
 
-void Importer::ReadNode(const onnx::NodeProto& proto, int index) {
+void Importer::ReadNode(const onnx::NodeProto& proto, int index, int opset, int depth) {
   std::vector<ir::TensorId> inputs;
   bool ready = true;
   for (const std::string& name : proto.input()) {
@@ -242,26 +224,67 @@ void Importer::ReadNode(const onnx::NodeProto& proto, int index) {
     // What can't be imported has been reported: what depends on it is passed over.
     ready = ready && (name.empty() || inputs.back() != ir::kNoTensor);
   }
-  OnnxNode node(proto, opset_, index, std::move(inputs), graph_, diagnostics_);
-  const size_t tensors_before = graph_.tensors.size();
-  bool known = false;
-  const OnnxFold* fold = FindFold(proto.op_type());
-  const ir::OnnxImport* row = FindImport(proto.op_type(), opset_, known);
-  if (!ready || !IsStandard(proto.domain()) || (fold == nullptr && row == nullptr) ||
-      !node.CheckOutputs(proto.output_size())) {
+  const bool standard = IsStandardDomain(proto.domain());
+  const OnnxOperator found = standard ? FindOnnxOperator(proto.op_type(), opset) : OnnxOperator();
+  if (ready && !found.import && !found.fold) ready = Expand(proto, index, opset, depth, inputs);
+  OnnxNode node(proto, opset, index, std::move(inputs), graph_, diagnostics_);
+  if (!ready || !(found.import || found.fold) || !node.CheckOutputs(proto.output_size())) {
     for (const std::string& name : proto.output()) {
-      if (!name.empty()) Define(name, ir::kNoTensor);
+      if (!name.empty() && !values_.count(name)) Define(name, ir::kNoTensor);
     }
     return;
   }
-  if (fold == nullptr || !fold->fold(node)) {
-    if (row != nullptr) {
-      row->import(node);
+  Import(proto, node, found);
+}
+
+/// Nodes of the function's body take the node's place.
+bool Importer::Expand(const onnx::NodeProto& proto, int index, int opset, int depth,
+                      const std::vector<ir::TensorId>& inputs) {
+  std::vector<ir::Tensor> types;
+  for (ir::TensorId id : inputs) types.push_back(id == ir::kNoTensor ? ir::Tensor() : graph_.tensor(id));
+  const std::string prefix = std::to_string(index) + "/" + proto.op_type() + std::to_string(depth) + "/" +
+                             std::to_string(graph_.tensors.size()) + "/";
+  const bool allowed = depth < kMaxDepth && inlined_ < kMaxInlined;
+  const auto body = allowed ? ExpandFunction(model_, proto, opset, types, prefix) : std::nullopt;
+  if (!body) {
+    if (depth > 0 || HasFunctionBody(model_, proto, opset))
+      diagnostics_.Error(At(proto, index), "has no import function, and no function body that can take its place");
+    return false;
+  }
+  inlined_ += body->nodes.size();
+  for (const onnx::NodeProto& inner : body->nodes) ReadNode(inner, index, body->opset, depth + 1);
+  return true;
+}
+
+void Importer::Import(const onnx::NodeProto& proto, OnnxNode& node, const OnnxOperator& found) {
+  const size_t tensors_before = graph_.tensors.size();
+  const size_t nodes_before = graph_.nodes.size();
+  for (int i = 0; i < node.input_count(); ++i) {
+    const ir::TensorId id = node.input(i);
+    const bool quantized =
+        node.has_input(i) && graph_.tensor(id).quantization && graph_.tensor(id).type == DataType::kInt8;
+    if (quantized && !TakesQuantized(proto.op_type()))
+      node.Error("reads a quantized tensor, and has no rule for it; put a DequantizeLinear between", id);
+  }
+  if (!node.failed() && (found.fold == nullptr || !found.fold->fold(node))) {
+    if (found.import != nullptr) {
+      found.import->import(node);
+      if (options_.evaluate && !node.failed()) EvaluateNodes(graph_, nodes_before, node.outputs(), options_.evaluate);
     } else {
       node.Error("is supported only where its inputs are known when the model is read (arithmetic on shapes)");
     }
   }
   SetOutputs(proto, node, tensors_before);
+}
+
+ir::TensorId Importer::AddOutputStep(Op op, ir::TensorId from, ir::Tensor to) {
+  ir::Node node;
+  node.op = op;
+  node.inputs = {from};
+  node.name = "output";
+  node.outputs = {graph_.AddTensor(std::move(to))};
+  graph_.nodes.push_back(node);
+  return node.outputs[0];
 }
 
 void Importer::ReadOutput(const onnx::ValueInfoProto& output) {
@@ -270,24 +293,24 @@ void Importer::ReadOutput(const onnx::ValueInfoProto& output) {
   ir::TensorId id = value->second;
   if (id == ir::kNoTensor) return;
   const DataType declared = OnnxType(output.type().tensor_type().elem_type());
-  if (declared != DataType::kNone && declared != graph_.tensor(id).type) {
+  const bool is_stored = graph_.tensor(id).quantization && graph_.tensor(id).type == DataType::kInt8;
+  if (declared == DataType::kUint8 && is_stored) {  // Stored less 128.
+    ir::Tensor stored = graph_.tensor(id);
+    stored.type = DataType::kUint8;
+    stored.data = nullptr;
+    for (int32_t& zero_point : stored.quantization->zero_points) zero_point += 128;
+    id = AddOutputStep(Op::kRequantize, id, std::move(stored));
+  } else if (declared != DataType::kNone && declared != graph_.tensor(id).type) {
     return Error("is declared as " + OnnxTypeName(output.type().tensor_type().elem_type()) +
-                     ", which the plan would not give; end the model before its last QuantizeLinear, or after a "
-                     "DequantizeLinear",
+                     ", which the plan would not give; declare the type that its operator gives",
                  output.name());
   }
   // An output has memory of its own.
   if (graph_.tensor(id).is_constant() || graph_.IsOutput(id) ||
       std::find(graph_.inputs.begin(), graph_.inputs.end(), id) != graph_.inputs.end()) {
-    ir::Node node;
-    node.op = Op::kCopy;
-    node.inputs = {id};
-    node.name = "output";
     ir::Tensor tensor = graph_.tensor(id);
     tensor.data = nullptr;
-    id = graph_.AddTensor(std::move(tensor));
-    node.outputs = {id};
-    graph_.nodes.push_back(std::move(node));
+    id = AddOutputStep(Op::kCopy, id, std::move(tensor));
   }
   graph_.tensor(id).name = output.name();
   graph_.outputs.push_back(id);
@@ -335,7 +358,7 @@ std::optional<ir::Graph> Importer::Run() {
   }
   CheckOperators();
   int index = 0;
-  for (const auto& node : source.node()) ReadNode(node, index++);
+  for (const auto& node : source.node()) ReadNode(node, index++, opset_);
 
   if (source.output_size() == 0) Error("has no outputs");
   for (const auto& output : source.output()) ReadOutput(output);
@@ -350,14 +373,6 @@ std::optional<ir::Graph> Importer::Run() {
 std::optional<ir::Graph> ImportOnnx(std::span<const uint8_t> bytes, const std::string& model_name,
                                     const OnnxOptions& options, Diagnostics& diagnostics) {
   return Importer(bytes, model_name, options, diagnostics).Run();
-}
-
-std::vector<std::string> OnnxOperators() {
-  std::set<std::string> names;
-  for (const ir::OpDef* def : ir::AllOpDefs()) {
-    for (const ir::OnnxImport& row : def->onnx) names.insert(row.op_type);
-  }
-  return {names.begin(), names.end()};
 }
 
 }  // namespace takt::frontend

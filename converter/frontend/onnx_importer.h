@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "converter/base/diagnostics.h"
+#include "converter/frontend/onnx_evaluation.h"
 #include "converter/ir/graph.h"
 
 namespace takt::frontend {
@@ -21,6 +22,7 @@ struct OnnxOptions {
   std::string folder;                                  ///< Where external data lies: the model's own folder.
   std::map<std::string, std::vector<int32_t>> shapes;  ///< Dims of graph inputs, in place of those in the file.
   bool nhwc_inputs = false;                            ///< Inputs of rank 4 (NCHW in the file) are bound as NHWC.
+  Evaluator evaluate = nullptr;                        ///< Without it, only integers of shapes are computed.
 };
 
 /// The main graph of `bytes`, in ONNX's order of dimensions with transposes around NHWC ops (passes/layout.cc removes
@@ -28,9 +30,6 @@ struct OnnxOptions {
 /// errors.
 std::optional<ir::Graph> ImportOnnx(std::span<const uint8_t> bytes, const std::string& model_name,
                                     const OnnxOptions& options, Diagnostics& diagnostics);
-
-/// Every operator that has an import function, sorted.
-std::vector<std::string> OnnxOperators();
 
 }  // namespace takt::frontend
 

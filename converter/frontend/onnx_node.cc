@@ -243,14 +243,16 @@ ir::TensorId OnnxNode::ToNhwc(ir::TensorId id) {
   if (failed_) return id;
   const std::vector<int32_t> d = dims(id);
   if (d.size() == 4) return Transpose(id, {0, 2, 3, 1});
+  if (d.size() == 5) return Transpose(id, {0, 2, 3, 4, 1});
   if (d.size() == 3) return Reshape(Transpose(id, {0, 2, 1}), {d[0], 1, d[2], d[1]});
-  Error("takes tensors of rank 3 or 4; this one has rank " + std::to_string(d.size()), id);
+  Error("takes tensors of rank 3 to 5; this one has rank " + std::to_string(d.size()), id);
   return ir::kNoTensor;
 }
 
 ir::TensorId OnnxNode::FromNhwc(ir::TensorId id, size_t rank) {
   if (failed_) return id;
   if (rank == 4) return Transpose(id, {0, 3, 1, 2});
+  if (rank == 5) return Transpose(id, {0, 4, 1, 2, 3});
   const std::vector<int32_t> d = dims(id);
   return Transpose(Reshape(id, {d[0], d[2], d[3]}), {0, 2, 1});
 }
@@ -269,6 +271,19 @@ ir::TensorId OnnxNode::FloatConstant(std::vector<int32_t> new_dims, const std::v
   return Constant(DataType::kFloat32, std::move(new_dims), ir::ToBytes(values));
 }
 
+ir::TensorId OnnxNode::QuantizedInput(ir::TensorId id, ir::Quantization int8) {
+  if (failed_) return ir::kNoTensor;
+  ir::Quantization own = int8;
+  const bool is_unsigned = tensor(id).type == DataType::kUint8;
+  for (int32_t& zero_point : own.zero_points) zero_point += is_unsigned ? 128 : 0;
+  graph_.tensor(id).quantization = std::move(own);
+  if (!is_unsigned) return id;
+  ir::Tensor stored;
+  stored.type = DataType::kInt8;
+  stored.quantization = std::move(int8);
+  return EmitTyped(Op::kRequantize, {id}, std::move(stored));
+}
+
 void OnnxNode::Error(std::string message, ir::TensorId id) {
   if (!failed_) {
     const std::string name = proto_.name().empty() ? op_type() : op_type() + " " + proto_.name();
@@ -276,6 +291,11 @@ void OnnxNode::Error(std::string message, ir::TensorId id) {
                        std::move(message));
   }
   failed_ = true;
+}
+
+void OnnxNode::Note(std::string message) {
+  diagnostics_.Note({graph_.name, index_, proto_.name().empty() ? op_type() : op_type() + " " + proto_.name(), ""},
+                    std::move(message));
 }
 
 }  // namespace takt::frontend

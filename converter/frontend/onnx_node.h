@@ -32,6 +32,8 @@ class OnnxNode {
   int output_count() const;
   /// kNoTensor if absent.
   ir::TensorId input(int i) const { return i < input_count() ? inputs_[static_cast<size_t>(i)] : ir::kNoTensor; }
+  /// Makes what follows read another tensor.
+  void set_input(int i, ir::TensorId id) { inputs_[static_cast<size_t>(i)] = id; }
   bool has_input(int i) const { return input(i) != ir::kNoTensor; }
   const ir::Tensor& tensor(ir::TensorId id) const { return graph_.tensor(id); }
   const std::vector<int32_t>& dims(ir::TensorId id) const { return graph_.tensor(id).dims; }
@@ -75,12 +77,16 @@ class OnnxNode {
   /// These fold constants, and give `id` itself where nothing would change.
   ir::TensorId Transpose(ir::TensorId id, const std::vector<int64_t>& permutation);
   ir::TensorId Reshape(ir::TensorId id, const std::vector<int32_t>& dims);
-  /// [N, C, D1 .. Dn] with n = 1 or 2 to NHWC (H = 1 if n = 1), and back for a tensor of rank `rank`.
+  /// [N, C, D1 .. Dn], n = 1 to 3, to [N, D1 .. Dn, C] (NHWC with H = 1 if n = 1), and back for a tensor of rank
+  /// `rank`.
   ir::TensorId ToNhwc(ir::TensorId id);
   ir::TensorId FromNhwc(ir::TensorId id, size_t rank);
   ir::TensorId Constant(DataType type, std::vector<int32_t> dims, ir::Bytes bytes);
   ir::TensorId Constant(ir::Tensor constant);
   ir::TensorId FloatConstant(std::vector<int32_t> dims, const std::vector<float>& values);
+
+  /// The int8 form of a tensor of stored values, int8 or uint8, which gets the quantization; uint8 behind a requantize.
+  ir::TensorId QuantizedInput(ir::TensorId id, ir::Quantization int8);
 
   void SetOutput(int i, ir::TensorId id) { outputs_[static_cast<size_t>(i)] = id; }
   const std::vector<ir::TensorId>& outputs() const { return outputs_; }
@@ -88,6 +94,7 @@ class OnnxNode {
   /// What is wrong, the rule, the remedy; located at the node.
   void Error(std::string message, ir::TensorId tensor = ir::kNoTensor);
   bool failed() const { return failed_; }
+  void Note(std::string message);
 
  private:
   const onnx::AttributeProto* Find(const char* name, int type);

@@ -118,34 +118,30 @@ ir::Bytes ToFloat(const ir::Bytes& bytes, Convert convert) {
   return ir::ToBytes(values);
 }
 
+struct TypePair {
+  int32_t onnx;
+  DataType type;
+};
+/// Where several have one type, the exact one comes first.
+constexpr TypePair kTypes[] = {{TensorProto::FLOAT, DataType::kFloat32},   {TensorProto::DOUBLE, DataType::kFloat32},
+                               {TensorProto::FLOAT16, DataType::kFloat32}, {TensorProto::BFLOAT16, DataType::kFloat32},
+                               {TensorProto::INT8, DataType::kInt8},       {TensorProto::UINT8, DataType::kUint8},
+                               {TensorProto::INT16, DataType::kInt16},     {TensorProto::INT32, DataType::kInt32},
+                               {TensorProto::INT64, DataType::kInt64},     {TensorProto::BOOL, DataType::kBool},
+                               {TensorProto::UINT32, DataType::kUint32},   {TensorProto::UINT64, DataType::kUint64}};
+
 }  // namespace
 
 DataType OnnxType(int32_t type) {
-  switch (type) {
-    case TensorProto::FLOAT:
-    case TensorProto::DOUBLE:
-    case TensorProto::FLOAT16:
-    case TensorProto::BFLOAT16:
-      return DataType::kFloat32;
-    case TensorProto::INT8:
-      return DataType::kInt8;
-    case TensorProto::UINT8:
-      return DataType::kUint8;
-    case TensorProto::INT16:
-      return DataType::kInt16;
-    case TensorProto::INT32:
-      return DataType::kInt32;
-    case TensorProto::INT64:
-      return DataType::kInt64;
-    case TensorProto::BOOL:
-      return DataType::kBool;
-    case TensorProto::UINT32:
-      return DataType::kUint32;
-    case TensorProto::UINT64:
-      return DataType::kUint64;
-    default:
-      return DataType::kNone;
-  }
+  for (const TypePair& pair : kTypes)
+    if (pair.onnx == type) return pair.type;
+  return DataType::kNone;
+}
+
+int32_t OnnxElementType(DataType type) {
+  for (const TypePair& pair : kTypes)
+    if (pair.type == type) return pair.onnx;
+  return TensorProto::UNDEFINED;
 }
 
 std::string OnnxTypeName(int32_t type) {

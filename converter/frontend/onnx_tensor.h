@@ -16,6 +16,8 @@ namespace takt::frontend {
 /// The type in which values of an ONNX element type are computed: float32 for double, float16 and bfloat16; kNone for
 /// types that the graph does not have.
 DataType OnnxType(int32_t element_type);
+/// The element type of which OnnxType gives `type`, exactly.
+int32_t OnnxElementType(DataType type);
 /// "FLOAT16"
 std::string OnnxTypeName(int32_t element_type);
 

@@ -2,6 +2,7 @@
 #ifndef TAKT_CONVERTER_IR_OP_DEF_H_
 #define TAKT_CONVERTER_IR_OP_DEF_H_
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -76,6 +77,8 @@ struct OpDef {
   /// in y's order of dimensions. False, or no function: the op depends on the order.
   bool (*commute)(std::span<const int64_t> permutation, Node& node) = nullptr;
   QuantRule quant = QuantRule::kFloat;
+  /// `commute` concerns that many inputs; those behind stay as they are, and are of rank 1.
+  size_t commuting_inputs = SIZE_MAX;
 };
 
 /// `commute` of ops that treat each element alike.

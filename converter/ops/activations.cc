@@ -1,10 +1,12 @@
 // clamp: min, max (real). unary: function, alpha.
+#include <algorithm>
 #include <limits>
 
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/int16_functions.h"
+#include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/shape_rules.h"
 #include "converter/ops/unary_table.h"
@@ -66,6 +68,19 @@ constexpr char kSign[] = "sign";
 constexpr char kHardSwish[] = "hard_swish";
 constexpr char kRsqrt[] = "rsqrt";
 constexpr char kSquare[] = "square";
+constexpr char kTan[] = "tan";
+constexpr char kAsin[] = "asin";
+constexpr char kAcos[] = "acos";
+constexpr char kAtan[] = "atan";
+constexpr char kSinh[] = "sinh";
+constexpr char kCosh[] = "cosh";
+constexpr char kAsinh[] = "asinh";
+constexpr char kAcosh[] = "acosh";
+constexpr char kAtanh[] = "atanh";
+constexpr char kErf[] = "erf";
+constexpr char kSoftplus[] = "softplus";
+constexpr char kSoftsign[] = "softsign";
+constexpr char kMish[] = "mish";
 
 void ImportClamp(frontend::TfliteNode& node, const std::string& activation) {
   if (!node.CheckArity(1, 1, 1)) return;
@@ -138,17 +153,28 @@ void ImportOnnxClip6(frontend::OnnxNode& node) {
     EmitOnnxClamp(node, node.Float("min", kLowest), node.Float("max", kHighest));
 }
 
+/// Constant bounds of floats are a clamp; others are maximum and minimum.
 void ImportOnnxClip11(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 3) || !node.CheckOutputs(1)) return;
-  const auto min = node.has_input(1) ? node.ConstantScalar(1) : kLowest;
-  const auto max = node.has_input(2) ? node.ConstantScalar(2) : kHighest;
-  if (min && max) EmitOnnxClamp(node, *min, std::max(*min, *max));
+  const auto is_plain = [&](int i) { return !node.has_input(i) || node.is_constant(node.input(i)); };
+  if (is_plain(1) && is_plain(2) && node.tensor(node.input(0)).type == DataType::kFloat32) {
+    const auto min = node.has_input(1) ? node.ConstantScalar(1) : kLowest;
+    const auto max = node.has_input(2) ? node.ConstantScalar(2) : kHighest;
+    if (min && max) EmitOnnxClamp(node, std::min(*min, *max), *max);
+    return;
+  }
+  const OnnxExpression e(node);
+  TensorId y = node.input(0);
+  if (node.has_input(1)) y = e.Binary("maximum", y, node.input(1));
+  if (node.has_input(2)) y = e.Binary("minimum", y, node.input(2));
+  node.SetOutput(0, y);
 }
 
 template <const char* kFunction>
 void ImportOnnxUnary(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
-  node.SetOutput(0, node.Emit(Op::kUnary, {node.input(0)}, {{"function", std::string(kFunction)}}));
+  const OnnxExpression e(node);
+  node.SetOutput(0, e.Widened(node.input(0), [&](TensorId x) { return e.Unary(kFunction, x); }));
 }
 
 /// Functions with a parameter `alpha`.
@@ -162,6 +188,38 @@ void ImportOnnxLeakyRelu(frontend::OnnxNode& node) {
 }
 void ImportOnnxElu(frontend::OnnxNode& node) {
   ImportOnnxWithAlpha(node, "elu", 1.0);
+}
+
+void ImportOnnxCelu(frontend::OnnxNode& node) {
+  ImportOnnxWithAlpha(node, "celu", 1.0);
+}
+void ImportOnnxThresholdedRelu(frontend::OnnxNode& node) {
+  ImportOnnxWithAlpha(node, "thresholded_relu", 1.0);
+}
+
+/// gamma * elu(x)
+void ImportOnnxSelu(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const OnnxExpression e(node);
+  const TensorId y = e.Unary("elu", node.input(0), node.Float("alpha", 1.67326319217681884765625));
+  node.SetOutput(0, e.Multiply(y, e.Scalar(y, node.Float("gamma", 1.05070102214813232421875))));
+}
+
+/// alpha * x + beta within [0, 1]; the function has the beta 0.5, another one moves x.
+void ImportOnnxHardSigmoid(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const double alpha = node.Float("alpha", 0.2), beta = node.Float("beta", 0.5);
+  const OnnxExpression e(node);
+  TensorId x = node.input(0);
+  if (beta != 0.5 && alpha == 0) return node.Error("has alpha 0, with which it is a constant");
+  if (beta != 0.5) x = e.Add(x, e.Scalar(x, (beta - 0.5) / alpha));
+  node.SetOutput(0, e.Unary("hard_sigmoid", x, alpha));
+}
+
+void ImportOnnxGelu(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const bool tanh = node.String("approximate", "none") == "tanh";
+  node.SetOutput(0, OnnxExpression(node).Unary(tanh ? "gelu_tanh" : "gelu", node.input(0)));
 }
 
 constexpr AttributeRule kClampAttributes[] = {{"min", AttributeKind::kFloat, true},
@@ -208,7 +266,25 @@ constexpr OnnxImport kUnaryOnnx[] = {{"LeakyRelu", 1, ImportOnnxLeakyRelu},
                                      {"Floor", 1, ImportOnnxUnary<kFloor>},
                                      {"Ceil", 1, ImportOnnxUnary<kCeil>},
                                      {"Round", 1, ImportOnnxUnary<kRound>},
-                                     {"Sign", 1, ImportOnnxUnary<kSign>}};
+                                     {"Sign", 1, ImportOnnxUnary<kSign>},
+                                     {"Tan", 7, ImportOnnxUnary<kTan>},
+                                     {"Asin", 7, ImportOnnxUnary<kAsin>},
+                                     {"Acos", 7, ImportOnnxUnary<kAcos>},
+                                     {"Atan", 7, ImportOnnxUnary<kAtan>},
+                                     {"Sinh", 9, ImportOnnxUnary<kSinh>},
+                                     {"Cosh", 9, ImportOnnxUnary<kCosh>},
+                                     {"Asinh", 9, ImportOnnxUnary<kAsinh>},
+                                     {"Acosh", 9, ImportOnnxUnary<kAcosh>},
+                                     {"Atanh", 9, ImportOnnxUnary<kAtanh>},
+                                     {"Erf", 9, ImportOnnxUnary<kErf>},
+                                     {"Softplus", 1, ImportOnnxUnary<kSoftplus>},
+                                     {"Softsign", 1, ImportOnnxUnary<kSoftsign>},
+                                     {"Mish", 18, ImportOnnxUnary<kMish>},
+                                     {"Celu", 12, ImportOnnxCelu},
+                                     {"ThresholdedRelu", 10, ImportOnnxThresholdedRelu},
+                                     {"Selu", 1, ImportOnnxSelu},
+                                     {"HardSigmoid", 1, ImportOnnxHardSigmoid},
+                                     {"Gelu", 20, ImportOnnxGelu}};
 
 }  // namespace
 

@@ -2,6 +2,8 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ops/onnx_expression.h"
+#include "converter/ops/onnx_index_map.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -81,19 +83,27 @@ bool CommuteSum(std::span<const int64_t> permutation, Node& node) {
   return true;
 }
 
+/// The last of equal values is the first from the end.
 void EmitOnnxArg(frontend::OnnxNode& node, bool smallest) {
   if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
-  if (node.Int("select_last_index", 0) != 0)
-    return node.Error("asks for the last of equal values; the first is supported");
+  const OnnxExpression e(node);
   std::vector<int32_t> dims = node.dims(node.input(0));
   const auto axis = node.Axis(node.Int("axis", 0), dims.size());
   if (!axis) return;
+  const bool last = node.Int("select_last_index", 0) != 0;
+  const int64_t size = dims[*axis];
+  TensorId x = e.Widen(node.input(0));
+  if (last) x = SliceOnnx(node, x, {{*axis, size - 1, -size - 1, -1}});
   Tensor output;
   output.type = DataType::kInt64;
-  const TensorId y = node.EmitTyped(Op::kArgReduce, {node.input(0)}, std::move(output),
-                                    {{"axis", static_cast<int64_t>(*axis)}, {"smallest", int64_t{smallest}}});
-  dims[*axis] = 1;
-  node.SetOutput(0, node.Int("keepdims", 1) != 0 ? node.Reshape(y, dims) : y);
+  TensorId y = node.EmitTyped(Op::kArgReduce, {x}, std::move(output),
+                              {{"axis", static_cast<int64_t>(*axis)}, {"smallest", int64_t{smallest}}});
+  if (last) y = e.Subtract(e.IntScalar(y, size - 1), y);
+  if (node.failed()) return;
+  const bool keep = node.Int("keepdims", 1) != 0;
+  if (keep) dims[*axis] = 1;
+  if (!keep) dims.erase(dims.begin() + static_cast<ptrdiff_t>(*axis));
+  node.SetOutput(0, node.Reshape(y, dims));
 }
 void ImportOnnxArgMax(frontend::OnnxNode& node) {
   EmitOnnxArg(node, false);
@@ -108,10 +118,11 @@ void ImportOnnxCumSum(frontend::OnnxNode& node) {
   if (!given) return;
   const auto axis = node.Axis(static_cast<int64_t>(*given), node.dims(node.input(0)).size());
   if (!axis) return;
-  node.SetOutput(0, node.Emit(Op::kCumulativeSum, {node.input(0)},
-                              {{"axis", static_cast<int64_t>(*axis)},
-                               {"exclusive", node.Int("exclusive", 0)},
-                               {"reverse", node.Int("reverse", 0)}}));
+  const std::map<std::string, Attribute> attributes = {{"axis", static_cast<int64_t>(*axis)},
+                                                       {"exclusive", node.Int("exclusive", 0)},
+                                                       {"reverse", node.Int("reverse", 0)}};
+  node.SetOutput(0, OnnxExpression(node).Widened(
+                        node.input(0), [&](TensorId x) { return node.Emit(Op::kCumulativeSum, {x}, attributes); }));
 }
 
 constexpr AttributeRule kArgAttributes[] = {{"axis", AttributeKind::kInt, true},

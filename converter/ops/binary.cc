@@ -6,6 +6,7 @@
 
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
+#include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/shape_rules.h"
 
@@ -19,6 +20,10 @@ void LowerPlainBinary(backend::StepBuilder& step, schema::BinaryFunction functio
 }
 
 namespace {
+
+constexpr char kDivide[] = "divide";
+constexpr char kMaximum[] = "maximum";
+constexpr char kMinimum[] = "minimum";
 
 /// Scales of fp32_rne, multipliers of tflite (schema/plan.fbs).
 struct OutputStages {
@@ -137,30 +142,21 @@ void ImportPrelu(frontend::TfliteNode& node) {
   ImportFunction(node, "prelu");
 }
 
-template <const char* kFunction>
-void ImportOnnx(frontend::OnnxNode& node) {
+void ImportOnnxDiv(frontend::OnnxNode& node) {
   if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
-  node.SetOutput(
-      0, node.Emit(Op::kBinary, {node.input(0), node.BroadcastOperand()}, {{"function", std::string(kFunction)}}));
-}
-
-TensorId OnnxCast(frontend::OnnxNode& node, TensorId id, DataType type) {
-  if (node.failed() || node.tensor(id).type == type) return id;
-  Tensor output;
-  output.type = type;
-  return node.EmitTyped(Op::kCast, {id}, std::move(output));
+  node.SetOutput(0, OnnxExpression(node).Binary(kDivide, node.input(0), node.BroadcastOperand()));
 }
 
 /// Base and exponent may differ in type; the result has the base's.
 void ImportOnnxPow(frontend::OnnxNode& node) {
   if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
-  const DataType type = node.tensor(node.input(0)).type;
-  const bool same = node.tensor(node.input(1)).type == type;
-  const DataType computed = same ? type : DataType::kFloat32;
-  const TensorId y = node.Emit(
-      Op::kBinary, {OnnxCast(node, node.input(0), computed), OnnxCast(node, node.BroadcastOperand(), computed)},
-      {{"function", std::string("power")}});
-  node.SetOutput(0, OnnxCast(node, y, type));
+  const OnnxExpression e(node);
+  const TensorId base = e.Widen(node.input(0)), exponent = e.Widen(node.BroadcastOperand());
+  if (node.failed()) return;
+  const DataType type = node.tensor(base).type;
+  const DataType computed = node.tensor(exponent).type == type ? type : DataType::kFloat32;
+  const TensorId y = e.Binary("power", e.Cast(base, computed), e.Cast(exponent, computed));
+  node.SetOutput(0, e.Cast(y, node.tensor(node.input(0)).type));
 }
 
 /// Any number of operands, one after the other.
@@ -168,9 +164,32 @@ template <const char* kFunction>
 void ImportOnnxExtreme(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 1 << 16) || !node.CheckOutputs(1)) return;
   TensorId best = node.input(0);
-  for (int i = 1; i < node.input_count(); ++i)
-    best = node.Emit(Op::kBinary, {best, node.input(i)}, {{"function", std::string(kFunction)}});
+  for (int i = 1; i < node.input_count(); ++i) best = OnnxExpression(node).Binary(kFunction, best, node.input(i));
   node.SetOutput(0, best);
+}
+
+/// The remainder has the divisor's sign; with fmod the dividend's: sign(a) * (|a| modulo |b|).
+void ImportOnnxMod(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  const OnnxExpression e(node);
+  const TensorId a = e.Widen(node.input(0)), b = e.Widen(node.input(1));
+  const TensorId y =
+      node.Int("fmod", 0) == 0
+          ? e.Binary("floor_modulo", a, b)
+          : e.Multiply(e.Unary("sign", a), e.Binary("floor_modulo", e.Unary("abs", a), e.Unary("abs", b)));
+  if (!node.failed()) node.SetOutput(0, e.Cast(y, node.tensor(node.input(0)).type));
+}
+
+/// Unsigned: times 2^b modulo 2^n, or divided by it.
+void ImportOnnxBitShift(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  const std::string direction = node.String("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") return node.Error("direction must be LEFT or RIGHT");
+  const OnnxExpression e(node);
+  const TensorId a = e.Widen(node.input(0)), b = e.Widen(node.input(1));
+  const TensorId factor = e.Binary("power", e.Scalar(b, 2), b);
+  const TensorId y = direction == "LEFT" ? e.Multiply(a, factor) : e.Binary(kDivide, a, factor);
+  if (!node.failed()) node.SetOutput(0, e.Cast(y, node.tensor(node.input(0)).type));
 }
 
 /// Before opset 7, a slope for each channel has rank 1.
@@ -192,10 +211,6 @@ void ImportOnnxReciprocal(frontend::OnnxNode& node) {
   node.SetOutput(0, node.Emit(Op::kBinary, {one, node.input(0)}, {{"function", std::string("divide")}}));
 }
 
-constexpr char kDivide[] = "divide";
-constexpr char kMaximum[] = "maximum";
-constexpr char kMinimum[] = "minimum";
-
 constexpr AttributeRule kAttributes[] = {{"function", AttributeKind::kString, true},
                                          {"activation", AttributeKind::kString, false}};
 constexpr TfliteImport kTflite[] = {{42, "DIV", ImportDiv},
@@ -206,9 +221,14 @@ constexpr TfliteImport kTflite[] = {{42, "DIV", ImportDiv},
                                     {90, "FLOOR_DIV", ImportFloorDiv},
                                     {95, "FLOOR_MOD", ImportFloorMod},
                                     {99, "SQUARED_DIFFERENCE", ImportSquaredDifference}};
-constexpr OnnxImport kOnnx[] = {{"Div", 1, ImportOnnx<kDivide>},         {"Pow", 1, ImportOnnxPow},
-                                {"PRelu", 1, ImportOnnxPrelu},           {"Max", 1, ImportOnnxExtreme<kMaximum>},
-                                {"Min", 1, ImportOnnxExtreme<kMinimum>}, {"Reciprocal", 1, ImportOnnxReciprocal}};
+constexpr OnnxImport kOnnx[] = {{"Div", 1, ImportOnnxDiv},
+                                {"Pow", 1, ImportOnnxPow},
+                                {"PRelu", 1, ImportOnnxPrelu},
+                                {"Max", 1, ImportOnnxExtreme<kMaximum>},
+                                {"Min", 1, ImportOnnxExtreme<kMinimum>},
+                                {"Mod", 10, ImportOnnxMod},
+                                {"BitShift", 11, ImportOnnxBitShift},
+                                {"Reciprocal", 1, ImportOnnxReciprocal}};
 
 }  // namespace
 

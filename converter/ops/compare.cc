@@ -1,7 +1,11 @@
 // compare: function. Operands broadcast; the output is boolean.
+#include <cmath>
+#include <limits>
+
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ops/binary.h"
+#include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/shape_rules.h"
 
@@ -45,8 +49,23 @@ void Import(frontend::TfliteNode& node) {
 template <const char* kFunction>
 void ImportOnnx(frontend::OnnxNode& node) {
   if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
-  node.SetOutput(
-      0, node.Emit(Op::kCompare, {node.input(0), node.BroadcastOperand()}, {{"function", std::string(kFunction)}}));
+  node.SetOutput(0, OnnxExpression(node).Compare(kFunction, node.input(0), node.BroadcastOperand()));
+}
+
+/// Only a NaN differs from itself.
+void ImportOnnxIsNan(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  node.SetOutput(0, OnnxExpression(node).Compare("not_equal", node.input(0), node.input(0)));
+}
+
+void ImportOnnxIsInf(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const OnnxExpression e(node);
+  const bool positive = node.Int("detect_positive", 1) != 0, negative = node.Int("detect_negative", 1) != 0;
+  const TensorId x = positive && negative ? e.Unary("abs", node.input(0)) : node.input(0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const TensorId of = e.Scalar(x, positive ? infinity : negative ? -infinity : std::nan(""));  // NaN equals nothing.
+  node.SetOutput(0, e.Compare("equal", x, of));
 }
 
 constexpr char kEqual[] = "equal";
@@ -67,7 +86,9 @@ constexpr OnnxImport kOnnx[] = {{"Equal", 1, ImportOnnx<kEqual>},
                                 {"Greater", 1, ImportOnnx<kGreater>},
                                 {"GreaterOrEqual", 12, ImportOnnx<kGreaterEqual>},
                                 {"Less", 1, ImportOnnx<kLess>},
-                                {"LessOrEqual", 12, ImportOnnx<kLessEqual>}};
+                                {"LessOrEqual", 12, ImportOnnx<kLessEqual>},
+                                {"IsNaN", 9, ImportOnnxIsNan},
+                                {"IsInf", 10, ImportOnnxIsInf}};
 
 }  // namespace
 

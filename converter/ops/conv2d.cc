@@ -2,6 +2,7 @@
 // convolution's result (conv_scale, conv_zero_point) that the add reads.
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
+#include "converter/ops/onnx_conv.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/window.h"
 
@@ -95,7 +96,6 @@ void ImportConv2d(frontend::TfliteNode& node) {
             {"activation", node.Activation(options->fused_activation_function())}});
 }
 
-/// A convolution with one input channel in each group is depthwise.
 void ImportOnnxConv(frontend::OnnxNode& node) {
   if (!node.CheckInputs(2, 3) || !node.CheckOutputs(1)) return;
   const std::vector<int32_t> x = node.dims(node.input(0));
@@ -107,15 +107,7 @@ void ImportOnnxConv(frontend::OnnxNode& node) {
   }
   const auto window = ReadOnnxWindow(node, {w.begin() + 2, w.end()});
   if (!window) return;
-  const bool depthwise = group > 1 && w[1] == 1;
-  const TensorId oihw = w.size() == 3 ? node.Reshape(node.input(1), {w[0], w[1], 1, w[2]}) : node.input(1);
-  const TensorId weights =
-      node.Transpose(oihw, depthwise ? std::vector<int64_t>{1, 2, 3, 0} : std::vector<int64_t>{0, 2, 3, 1});
-  const TensorId bias =
-      node.has_input(2) ? node.input(2) : node.FloatConstant({w[0]}, std::vector<float>(static_cast<size_t>(w[0])));
-  const TensorId y =
-      node.Emit(depthwise ? Op::kDepthwiseConv2d : Op::kConv2d, {node.ToNhwc(node.input(0)), weights, bias},
-                {{"strides", window->strides}, {"dilations", window->dilations}, {"pads", window->pads}});
+  const TensorId y = EmitOnnxConv(node, node.ToNhwc(node.input(0)), node.input(1), node.input(2), group, *window);
   node.SetOutput(0, node.FromNhwc(y, x.size()));
 }
 

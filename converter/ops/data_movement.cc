@@ -8,6 +8,7 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
+#include "converter/ops/onnx_index_map.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/rearrange.h"
 #include "converter/ops/shape_constants.h"
@@ -115,11 +116,16 @@ void ImportOnnxIdentity(frontend::OnnxNode& node) {
   if (node.CheckInputs(1, 1)) node.SetOutput(0, node.input(0));
 }
 
+/// Inference keeps all; so does training that drops nothing. The mask says so.
 void ImportOnnxDropout(frontend::OnnxNode& node) {
-  if (!node.CheckInputs(1, 3) || !node.CheckOutputs(1)) return;
-  if (node.has_input(2) && node.ConstantScalar(2).value_or(0) != 0)
+  if (!node.CheckInputs(1, 3) || !node.CheckOutputs(2)) return;
+  const bool training = node.has_input(2) && node.ConstantScalar(2).value_or(1) != 0;
+  if (training && (!node.has_input(1) || node.ConstantScalar(1).value_or(1) != 0))
     return node.Error("is in training mode; export the model for inference");
   node.SetOutput(0, node.input(0));
+  if (node.output_count() < 2) return;
+  const Tensor& x = node.tensor(node.input(0));
+  node.SetOutput(1, node.Constant(DataType::kBool, x.dims, Bytes(static_cast<size_t>(x.element_count()), 1)));
 }
 
 void ImportOnnxTranspose(frontend::OnnxNode& node) {
@@ -134,11 +140,10 @@ void ImportOnnxTranspose(frontend::OnnxNode& node) {
   node.SetOutput(0, node.Transpose(node.input(0), permutation));
 }
 
-/// Pads and value are attributes before opset 11, inputs from then on; axes an input from opset 18 on.
+/// Pads and value are attributes before opset 11, inputs from then on; axes an input from opset 18 on. Negative pads
+/// cut cells off.
 void ImportOnnxPad(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 4) || !node.CheckOutputs(1)) return;
-  if (node.String("mode", "constant") != "constant")
-    return node.Error("mode " + node.String("mode", "") + " is not supported; constant is");
   const size_t rank = node.dims(node.input(0)).size();
   std::vector<int64_t> pads = node.Ints(node.Has("paddings") ? "paddings" : "pads", {});
   double value = node.Float("value", 0);
@@ -159,13 +164,53 @@ void ImportOnnxPad(frontend::OnnxNode& node) {
   if (pads.size() != 2 * axes.size()) return node.Error("pads must have two values for each axis");
   std::vector<int64_t> before(rank, 0);
   std::vector<int64_t> after(rank, 0);
+  std::vector<OnnxRange> kept;
+  if (!node.Axes(axes, rank)) return;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = node.Axis(axes[i], rank);
-    if (!axis) return;
-    before[*axis] = pads[i];
-    after[*axis] = pads[i + axes.size()];
+    const int64_t first = pads[i], last = pads[i + axes.size()], size = node.dims(node.input(0))[*axis];
+    before[*axis] = std::max<int64_t>(0, first);
+    after[*axis] = std::max<int64_t>(0, last);
+    if (first < -size || last < -size) return node.Error("cuts off more cells than there are");
+    kept.push_back({*axis, std::max<int64_t>(0, -first), size + std::min<int64_t>(0, last), 1});
   }
-  node.SetOutput(0, node.Emit(Op::kPad, {node.input(0)}, {{"before", before}, {"after", after}, {"value", value}}));
+  const TensorId x = SliceOnnx(node, node.input(0), kept);
+  const std::string mode = node.String("mode", "constant");
+  if (mode == "edge" || mode == "reflect" || mode == "wrap")
+    return node.SetOutput(0, PadOnnxByCells(node, x, before, after, mode));
+  if (mode != "constant") return node.Error("mode " + mode + " is not constant, edge, reflect or wrap");
+  const bool none = before == after && before == std::vector<int64_t>(rank, 0);
+  node.SetOutput(0, none ? x : node.Emit(Op::kPad, {x}, {{"before", before}, {"after", after}, {"value", value}}));
+}
+
+/// Blocks of cells become channels; the block's place comes before the channel.
+void ImportOnnxSpaceToDepth(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const auto b = static_cast<int32_t>(node.Int("blocksize", 0));
+  const TensorId x = node.ToNhwc(node.input(0));
+  if (node.failed()) return;
+  const std::vector<int32_t> d = node.dims(x);
+  if (node.dims(node.input(0)).size() != 4 || b < 1 || d[1] % b != 0 || d[2] % b != 0)
+    return node.Error("takes an input of rank 4 whose height and width are multiples of blocksize");
+  const TensorId blocks = node.Transpose(node.Reshape(x, {d[0], d[1] / b, b, d[2] / b, b, d[3]}), {0, 1, 3, 2, 4, 5});
+  node.SetOutput(0, node.FromNhwc(node.Reshape(blocks, {d[0], d[1] / b, d[2] / b, d[3] * b * b}), 4));
+}
+
+/// The inverse; in mode CRD the channel comes before the block's place.
+void ImportOnnxDepthToSpace(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const auto b = static_cast<int32_t>(node.Int("blocksize", 0));
+  const bool channel_first = node.String("mode", "DCR") == "CRD";
+  const TensorId x = node.ToNhwc(node.input(0));
+  if (node.failed()) return;
+  const std::vector<int32_t> d = node.dims(x);
+  if (node.dims(node.input(0)).size() != 4 || b < 1 || b > 1024 || d[3] % (b * b) != 0)
+    return node.Error("takes an input of rank 4 whose channels are a multiple of blocksize^2");
+  const int32_t c = d[3] / (b * b);
+  const TensorId blocks = channel_first
+                              ? node.Transpose(node.Reshape(x, {d[0], d[1], d[2], c, b, b}), {0, 1, 4, 2, 5, 3})
+                              : node.Transpose(node.Reshape(x, {d[0], d[1], d[2], b, b, c}), {0, 1, 3, 2, 4, 5});
+  node.SetOutput(0, node.FromNhwc(node.Reshape(blocks, {d[0], d[1] * b, d[2] * b, c}), 4));
 }
 
 bool CommutePad(std::span<const int64_t> permutation, Node& node) {
@@ -189,7 +234,9 @@ constexpr TfliteImport kCopyTflite[] = {{77, "SHAPE", ImportShape}, {93, "ZEROS_
                                         {110, "RANK", ImportRank},  {145, "BROADCAST_ARGS", ImportBroadcastArgs}};
 constexpr OnnxImport kCopyOnnx[] = {{"Identity", 1, ImportOnnxIdentity}, {"Dropout", 1, ImportOnnxDropout}};
 constexpr OnnxImport kPadOnnx[] = {{"Pad", 1, ImportOnnxPad}};
-constexpr OnnxImport kTransposeOnnx[] = {{"Transpose", 1, ImportOnnxTranspose}};
+constexpr OnnxImport kTransposeOnnx[] = {{"Transpose", 1, ImportOnnxTranspose},
+                                         {"SpaceToDepth", 1, ImportOnnxSpaceToDepth},
+                                         {"DepthToSpace", 1, ImportOnnxDepthToSpace}};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
 #include "converter/ops/binary.h"
+#include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/shape_rules.h"
 
@@ -76,25 +77,23 @@ void ImportAddN(frontend::TfliteNode& node) {
   node.Add(Op::kAdd, {sum, node.input(node.input_count() - 1)});
 }
 
-void ImportOnnxBinary(frontend::OnnxNode& node, Op op, const std::map<std::string, Attribute>& attributes) {
-  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
-  node.SetOutput(0, node.Emit(op, {node.input(0), node.BroadcastOperand()}, attributes));
-}
-
 void ImportOnnxAdd(frontend::OnnxNode& node) {
-  ImportOnnxBinary(node, Op::kAdd, {});
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  node.SetOutput(0, OnnxExpression(node).Add(node.input(0), node.BroadcastOperand()));
 }
 void ImportOnnxSub(frontend::OnnxNode& node) {
-  ImportOnnxBinary(node, Op::kAdd, {{"function", std::string("subtract")}});
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  node.SetOutput(0, OnnxExpression(node).Subtract(node.input(0), node.BroadcastOperand()));
 }
 void ImportOnnxMul(frontend::OnnxNode& node) {
-  ImportOnnxBinary(node, Op::kMul, {});
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  node.SetOutput(0, OnnxExpression(node).Multiply(node.input(0), node.BroadcastOperand()));
 }
 
 /// Any number of operands, added one after the other.
 TensorId OnnxTotal(frontend::OnnxNode& node) {
   TensorId sum = node.input(0);
-  for (int i = 1; i < node.input_count(); ++i) sum = node.Emit(Op::kAdd, {sum, node.input(i)});
+  for (int i = 1; i < node.input_count(); ++i) sum = OnnxExpression(node).Add(sum, node.input(i));
   return sum;
 }
 

@@ -4,6 +4,7 @@
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
+#include "converter/ops/onnx_matmul.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -104,32 +105,10 @@ void ImportOnnxGemm(frontend::OnnxNode& node) {
   node.SetOutput(0, c == kNoTensor || is_bias ? y : node.Emit(Op::kAdd, {y, Scaled(node, c, beta)}));
 }
 
-void ImportOnnxMatMul(frontend::OnnxNode& node) {
-  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
-  std::vector<int32_t> a = node.dims(node.input(0));
-  std::vector<int32_t> b = node.dims(node.input(1));
-  if (a.empty() || b.empty())
-    return node.Error("shapes " + DimsText(a) + " and " + DimsText(b) + ": a scalar has no product");
-  if (b.size() > 2 && a.size() > 1)
-    return node.SetOutput(0, node.Emit(Op::kBatchMatMul, {node.input(0), node.input(1)}));
-  if (b.size() > 2)
-    return node.Error("shapes " + DimsText(a) + " and " + DimsText(b) + ": give the first operand rank 2");
-  const bool column = b.size() == 1;
-  const bool row = a.size() == 1;
-  if (column) b.push_back(1);
-  if (row) a.insert(a.begin(), 1);
-  const TensorId weights = node.Transpose(node.Reshape(node.input(1), b), {1, 0});
-  const TensorId y = node.Emit(Op::kFullyConnected, {node.Reshape(node.input(0), a), weights, Zeros(node, b[1])});
-  if (node.failed()) return;
-  std::vector<int32_t> dims = node.dims(y);
-  if (column) dims.pop_back();
-  if (row) dims.erase(dims.begin());
-  node.SetOutput(0, node.Reshape(y, dims));
-}
-
 constexpr AttributeRule kAttributes[] = {{"activation", AttributeKind::kString, false}};
 constexpr TfliteImport kTflite[] = {{9, "FULLY_CONNECTED", Import}};
-constexpr OnnxImport kOnnx[] = {{"Gemm", 1, ImportOnnxGemm}, {"MatMul", 1, ImportOnnxMatMul}};
+constexpr OnnxImport kOnnx[] = {
+    {"Gemm", 1, ImportOnnxGemm}, {"MatMul", 1, ImportOnnxMatMul}, {"Einsum", 12, ImportOnnxEinsum}};
 
 }  // namespace
 

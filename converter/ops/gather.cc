@@ -2,6 +2,8 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/index_map.h"
+#include "converter/ops/onnx_gather.h"
+#include "converter/ops/onnx_index_map.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -69,9 +71,22 @@ constexpr TfliteImport kTflite[] = {{36, "GATHER", ImportGather},       {7, "EMB
                                     {69, "TILE", ImportTile},           {100, "MIRROR_PAD", ImportMirrorPad},
                                     {105, "REVERSE_V2", ImportReverse}, {130, "BROADCAST_TO", ImportBroadcastTo}};
 
+/// One list of indices: the axis moves.
+bool Commute(std::span<const int64_t> permutation, Node& node) {
+  if (node.IntOr("batch_dims", 0) != 0) return false;
+  node.attributes["axis"] = permutation[static_cast<size_t>(node.Int("axis"))];
+  return true;
+}
+
+constexpr OnnxImport kOnnx[] = {{"Gather", 1, ImportOnnxGather},    {"GatherElements", 11, ImportOnnxGatherElements},
+                                {"OneHot", 9, ImportOnnxOneHot},    {"Hardmax", 1, ImportOnnxHardmax},
+                                {"Tile", 1, ImportOnnxTile},        {"Expand", 8, ImportOnnxExpand},
+                                {"Compress", 9, ImportOnnxCompress}};
+
 }  // namespace
 
 extern const OpDef kGatherDef;
-const OpDef kGatherDef = {Op::kGather, kAttributes, Infer, Lower, kTflite};
+const OpDef kGatherDef = {Op::kGather, kAttributes,       Infer, Lower, kTflite, NpuClass::kNone, kOnnx,
+                          Commute,     QuantRule::kFloat, 1};
 
 }  // namespace takt::ir

@@ -7,7 +7,7 @@
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/shape_rules.h"
-#include "converter/ops/unary_table.h"
+#include "ports/reference/unary.h"
 
 namespace takt::ir {
 namespace {
@@ -94,7 +94,7 @@ void LowerUnaryInt16(backend::StepBuilder& step, schema::UnaryFunction function,
   const auto in = static_cast<double>(ScaleOf(step.tensor(node.inputs[0])));
   const auto out = static_cast<double>(ScaleOf(step.tensor(node.outputs[0])));
   const std::vector<int16_t> table = InterpolationTable(
-      step, [&](double at) { return EvaluateUnary(function, alpha, (at - 0.5) * 65536 * in) / out; });
+      step, [&](double at) { return reference::EvaluateUnary(function, (at - 0.5) * 65536 * in, alpha) / out; });
   if (table.empty()) return;
   const TensorId id = step.Constant("table", DataType::kInt16, {513}, table);
   step.Set(Op::kUnary, Numerics::kAny, schema::UnaryParams(static_cast<float>(alpha), function), {node.inputs[0], id},

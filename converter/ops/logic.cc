@@ -3,6 +3,7 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
 #include "converter/ops/binary.h"
+#include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/shape_rules.h"
 
@@ -107,6 +108,9 @@ void ImportOnnxAnd(frontend::OnnxNode& node) {
 void ImportOnnxOr(frontend::OnnxNode& node) {
   EmitOnnxLogic(node, "disjunction");
 }
+void ImportOnnxXor(frontend::OnnxNode& node) {
+  EmitOnnxLogic(node, "exclusive_disjunction");
+}
 void ImportOnnxNot(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
   node.SetOutput(0, node.Emit(Op::kLogic, {node.input(0)}, {{"function", std::string("negation")}}));
@@ -116,13 +120,43 @@ void ImportOnnxWhere(frontend::OnnxNode& node) {
   node.SetOutput(0, node.Emit(Op::kSelect, {node.input(0), node.input(1), node.input(2)}));
 }
 
+/// x + bias below -lambd, x - bias above lambd, 0 between.
+void ImportOnnxShrink(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const OnnxExpression e(node);
+  node.SetOutput(0, e.Widened(node.input(0), [&](TensorId x) {
+    const TensorId bias = e.Scalar(x, node.Float("bias", 0)), lambd = e.Scalar(x, node.Float("lambd", 0.5));
+    const TensorId below = e.Compare("less", x, e.Unary("neg", lambd)), above = e.Compare("greater", x, lambd);
+    return e.Select(below, e.Add(x, bias), e.Select(above, e.Subtract(x, bias), e.Scalar(x, 0)));
+  }));
+}
+
+/// Keeps what is not below (upper) or not above diagonal k of the last two dimensions.
+void ImportOnnxTrilu(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 2) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> dims = node.dims(node.input(0));
+  if (dims.size() < 2) return node.Error("takes an input of rank 2 or more");
+  const auto k = node.has_input(1) ? node.ConstantInts(1) : std::vector<int64_t>{0};
+  if (!k || k->size() != 1) return node.Error("k must be one value");
+  const bool upper = node.Int("upper", 1) != 0;
+  const int32_t rows = dims[dims.size() - 2], columns = dims.back();
+  Bytes kept;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) kept.push_back(upper ? c - r >= (*k)[0] : c - r <= (*k)[0]);
+  const OnnxExpression e(node);
+  const TensorId mask = node.Constant(DataType::kBool, {rows, columns}, std::move(kept));
+  node.SetOutput(0, e.Select(mask, node.input(0), e.Scalar(node.input(0), 0)));
+}
+
 constexpr AttributeRule kLogicAttributes[] = {{"function", AttributeKind::kString, true}};
 constexpr TfliteImport kLogicTflite[] = {
     {84, "LOGICAL_OR", ImportOr}, {86, "LOGICAL_AND", ImportAnd}, {87, "LOGICAL_NOT", ImportNot}};
 constexpr TfliteImport kSelectTflite[] = {
     {64, "SELECT", ImportSelect}, {109, "WHERE", ImportWhere}, {123, "SELECT_V2", ImportSelectV2}};
-constexpr OnnxImport kLogicOnnx[] = {{"And", 1, ImportOnnxAnd}, {"Or", 1, ImportOnnxOr}, {"Not", 1, ImportOnnxNot}};
-constexpr OnnxImport kSelectOnnx[] = {{"Where", 9, ImportOnnxWhere}};
+constexpr OnnxImport kLogicOnnx[] = {
+    {"And", 1, ImportOnnxAnd}, {"Or", 1, ImportOnnxOr}, {"Xor", 1, ImportOnnxXor}, {"Not", 1, ImportOnnxNot}};
+constexpr OnnxImport kSelectOnnx[] = {
+    {"Where", 9, ImportOnnxWhere}, {"Shrink", 9, ImportOnnxShrink}, {"Trilu", 14, ImportOnnxTrilu}};
 
 }  // namespace
 

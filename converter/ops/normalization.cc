@@ -5,6 +5,7 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -158,6 +159,52 @@ void ImportOnnxInstance(frontend::OnnxNode& node) {
   EmitOnnxNormalization(node, axes, node.Reshape(node.input(1), channels), node.Reshape(node.input(2), channels));
 }
 
+/// (x - max) - log(sum of exp(x - max)) along an axis; before opset 13, over all dimensions from it on.
+void ImportOnnxLogSoftmax(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const OnnxExpression e(node);
+  const size_t rank = node.dims(node.input(0)).size();
+  const bool rows = node.opset() < 13;
+  const auto axis = node.Axis(node.Int("axis", rows ? 1 : -1), rank);
+  if (!axis) return;
+  std::vector<int64_t> axes;
+  for (size_t d = *axis; d < (rows ? rank : *axis + 1); ++d) axes.push_back(static_cast<int64_t>(d));
+  const TensorId x = node.input(0);
+  const TensorId centered = e.Subtract(x, e.Reduce("maximum", x, axes));
+  node.SetOutput(0, e.Subtract(centered, e.Unary("log", e.Reduce("sum", e.Unary("exp", centered), axes))));
+}
+
+/// x / (sum of |x|^p)^(1/p) along an axis, p = 1 or 2.
+void ImportOnnxLpNormalization(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
+  const OnnxExpression e(node);
+  const auto axis = node.Axis(node.Int("axis", -1), node.dims(node.input(0)).size());
+  const int64_t p = node.Int("p", 2);
+  if (!axis) return;
+  if (p != 1 && p != 2) return node.Error("p " + std::to_string(p) + " is not 1 or 2");
+  const TensorId x = node.input(0);
+  const TensorId sum = e.Reduce("sum", e.Unary(p == 1 ? "abs" : "square", x), {static_cast<int64_t>(*axis)});
+  node.SetOutput(0, e.Binary("divide", x, p == 1 ? sum : e.Unary("sqrt", sum)));
+}
+
+/// Over each group of channels and all behind them. Scale and bias: one a group before opset 21, then one a channel.
+void ImportOnnxGroup(frontend::OnnxNode& node) {
+  if (!node.CheckInputs(3, 3) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> dims = node.dims(node.input(0));
+  const auto groups = static_cast<int32_t>(node.Int("num_groups", 0));
+  if (dims.size() < 3 || groups < 1 || dims[1] % groups != 0)
+    return node.Error("takes an input of rank 3 or more whose channels are a multiple of num_groups");
+  const bool by_group = node.opset() < 21;
+  const int32_t channels = dims[1] / groups;
+  const std::vector<int32_t> each = {groups, by_group ? 1 : channels, 1};
+  const TensorId x = node.input(0);
+  int32_t rest = 1;
+  for (size_t d = 2; d < dims.size(); ++d) rest *= dims[d];
+  node.set_input(0, node.Reshape(x, {dims[0], groups, channels, rest}));
+  EmitOnnxNormalization(node, {2, 3}, node.Reshape(node.input(1), each), node.Reshape(node.input(2), each));
+  if (!node.failed()) node.SetOutput(0, node.Reshape(node.outputs()[0], dims));
+}
+
 constexpr AttributeRule kAttributes[] = {{"radius", AttributeKind::kInt, true},
                                          {"bias", AttributeKind::kFloat, true},
                                          {"alpha", AttributeKind::kFloat, true},
@@ -168,7 +215,10 @@ constexpr TfliteImport kTflite[] = {{11, "L2_NORMALIZATION", ImportL2},
                                     {80, "FAKE_QUANT", ImportFakeQuant}};
 constexpr OnnxImport kOnnx[] = {{"LRN", 1, ImportOnnxLrn},
                                 {"LayerNormalization", 17, ImportOnnxLayer},
-                                {"InstanceNormalization", 6, ImportOnnxInstance}};
+                                {"InstanceNormalization", 6, ImportOnnxInstance},
+                                {"GroupNormalization", 18, ImportOnnxGroup},
+                                {"LogSoftmax", 1, ImportOnnxLogSoftmax},
+                                {"LpNormalization", 1, ImportOnnxLpNormalization}};
 
 }  // namespace
 

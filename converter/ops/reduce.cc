@@ -8,6 +8,7 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
 #include "converter/ops/binary.h"
+#include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -207,12 +208,13 @@ void EmitOnnxReduce(frontend::OnnxNode& node, const char* before, const char* re
                     int input_since = 18) {
   const auto axes = OnnxAxes(node, input_since);
   if (!axes) return;
-  const auto unary = [&](TensorId x, const char* function) {
-    return function ? node.Emit(Op::kUnary, {x}, {{"function", std::string(function)}}) : x;
-  };
-  const TensorId y = EmitOnnxReduction(node, Op::kReduce, {{"function", std::string(reduce)}},
-                                       unary(node.input(0), before), *axes, node.Int("keepdims", 1) != 0);
-  node.SetOutput(0, unary(y, after));
+  const OnnxExpression e(node);
+  node.SetOutput(0, e.Widened(node.input(0), [&](TensorId x) {
+    if (before) x = e.Unary(before, x);
+    x = EmitOnnxReduction(node, Op::kReduce, {{"function", std::string(reduce)}}, x, *axes,
+                          node.Int("keepdims", 1) != 0);
+    return after ? e.Unary(after, x) : x;
+  }));
 }
 void ImportOnnxReduceSum(frontend::OnnxNode& node) {
   EmitOnnxReduce(node, nullptr, kSum, nullptr, 13);

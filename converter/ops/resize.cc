@@ -4,6 +4,7 @@
 
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ops/onnx_resize.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -72,11 +73,15 @@ constexpr AttributeRule kAttributes[] = {{"size", AttributeKind::kInts, true},
 constexpr TfliteImport kBilinearTflite[] = {{23, "RESIZE_BILINEAR", ImportBilinear}};
 constexpr TfliteImport kNearestTflite[] = {{97, "RESIZE_NEAREST_NEIGHBOR", ImportNearest}};
 
+constexpr OnnxImport kNearestOnnx[] = {
+    {"Upsample", 1, ImportOnnxUpsample}, {"Resize", 10, ImportOnnxResize10}, {"Resize", 11, ImportOnnxResize11}};
+
 }  // namespace
 
 extern const OpDef kResizeBilinearDef;
 extern const OpDef kResizeNearestDef;
 const OpDef kResizeBilinearDef = {Op::kResizeBilinear, kAttributes, Infer, Lower, kBilinearTflite};
-const OpDef kResizeNearestDef = {Op::kResizeNearest, kAttributes, Infer, Lower, kNearestTflite};
+const OpDef kResizeNearestDef = {Op::kResizeNearest, kAttributes,     Infer,       Lower,
+                                 kNearestTflite,     NpuClass::kNone, kNearestOnnx};
 
 }  // namespace takt::ir

@@ -5,6 +5,7 @@
 
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
+#include "converter/ops/onnx_conv.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/window.h"
 
@@ -104,10 +105,11 @@ constexpr AttributeRule kAttributes[] = {{"strides", AttributeKind::kInts, true}
                                          {"size", AttributeKind::kInts, true},
                                          {"activation", AttributeKind::kString, false}};
 constexpr TfliteImport kTflite[] = {{67, "TRANSPOSE_CONV", Import}, {32, "Convolution2DTransposeBias", ImportCustom}};
+constexpr OnnxImport kOnnx[] = {{"ConvTranspose", 1, ImportOnnxConvTranspose}};
 
 }  // namespace
 
 extern const OpDef kTransposeConv2dDef;
-const OpDef kTransposeConv2dDef = {Op::kTransposeConv2d, kAttributes, Infer, Lower, kTflite, NpuClass::kNone};
+const OpDef kTransposeConv2dDef = {Op::kTransposeConv2d, kAttributes, Infer, Lower, kTflite, NpuClass::kNone, kOnnx};
 
 }  // namespace takt::ir

@@ -6,6 +6,7 @@
 
 #include "converter/ops/quantized_params.h"
 #include "engine/base/fixed_point.h"
+#include "ports/reference/unary.h"
 
 namespace takt::ir {
 namespace {
@@ -97,52 +98,6 @@ Entry TfliteEntry(backend::StepBuilder& step, UnaryFunction function, double alp
 
 }  // namespace
 
-double EvaluateUnary(UnaryFunction function, double alpha, double x) {
-  switch (function) {
-    case UnaryFunction::logistic:
-      return 1.0 / (1.0 + std::exp(-x));
-    case UnaryFunction::tanh:
-      return std::tanh(x);
-    case UnaryFunction::elu:
-      return x >= 0 ? x : alpha * std::expm1(x);
-    case UnaryFunction::hard_swish:
-      return x * std::clamp(x + 3.0, 0.0, 6.0) / 6.0;
-    case UnaryFunction::leaky_relu:
-      return x >= 0 ? x : alpha * x;
-    case UnaryFunction::gelu:
-      return 0.5 * x * (1.0 + std::erf(x * std::sqrt(0.5)));
-    case UnaryFunction::gelu_tanh:
-      return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-    case UnaryFunction::exp:
-      return std::exp(x);
-    case UnaryFunction::log:
-      return std::log(x);
-    case UnaryFunction::sqrt:
-      return std::sqrt(x);
-    case UnaryFunction::rsqrt:
-      return 1.0 / std::sqrt(x);
-    case UnaryFunction::square:
-      return x * x;
-    case UnaryFunction::abs:
-      return std::fabs(x);
-    case UnaryFunction::neg:
-      return -x;
-    case UnaryFunction::sin:
-      return std::sin(x);
-    case UnaryFunction::cos:
-      return std::cos(x);
-    case UnaryFunction::floor:
-      return std::floor(x);
-    case UnaryFunction::ceil:
-      return std::ceil(x);
-    case UnaryFunction::round:
-      return std::nearbyint(x);
-    case UnaryFunction::sign:
-      return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0;
-  }
-  return x;
-}
-
 std::vector<int8_t> UnaryTable(backend::StepBuilder& step, UnaryFunction function, double alpha) {
   const Tensor& input = step.tensor(step.node().inputs[0]);
   const Tensor& output = step.tensor(step.node().outputs[0]);
@@ -158,7 +113,7 @@ std::vector<int8_t> UnaryTable(backend::StepBuilder& step, UnaryFunction functio
     if (entry) {
       stored = entry(x);
     } else {
-      const double y = EvaluateUnary(function, alpha, static_cast<double>(ScaleOf(input)) * x);
+      const double y = reference::EvaluateUnary(function, static_cast<double>(ScaleOf(input)) * x, alpha);
       const double real = std::isnan(y) ? 0.0 : y / static_cast<double>(ScaleOf(output));
       const auto rounded = RoundComputed(std::clamp(real + ZeroPointOf(output), -129.0, 128.0));
       if (!rounded) {

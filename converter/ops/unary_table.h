@@ -10,9 +10,6 @@
 
 namespace takt::ir {
 
-/// The function of a real value; `alpha` where it has that parameter.
-double EvaluateUnary(schema::UnaryFunction function, double alpha, double x);
-
 /// The stored result for each stored operand q, at q + 128, from the quantization of the step's input and output.
 /// fp32_rne: correctly rounded. tflite: the fixed-point rules of its reference kernels for logistic, tanh, hard_swish
 /// and leaky_relu; its float tables (elu, gelu, exp, log) correctly rounded; others are refused. Empty after an error.

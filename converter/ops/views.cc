@@ -7,6 +7,7 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ops/onnx_index_map.h"
 #include "converter/ops/parts.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/strided_slice.h"
@@ -184,24 +185,14 @@ void ImportOnnxSlice(frontend::OnnxNode& node) {
   if (lists[2].size() != count || lists[3].size() != count || lists[4].size() != count) {
     return node.Error("starts, ends, axes and steps differ in length");
   }
-  std::vector<int64_t> begin(from.size(), 0);
-  std::vector<int64_t> strides(from.size(), 1);
-  std::vector<int32_t> dims = from;
+  std::vector<OnnxRange> ranges;
   for (size_t i = 0; i < count; ++i) {
     const auto axis = node.Axis(lists[3][i], from.size());
     if (!axis) return;
-    const int64_t size = from[*axis];
-    const int64_t step = lists[4][i];
-    const auto bound = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
-    const int64_t length = bound(lists[2][i]) - bound(lists[1][i]);
-    if (step < 1) return node.Error("step " + std::to_string(step) + " is not supported; steps must be positive");
-    if (length < 1)
-      return node.Error("gives no elements along dimension " + std::to_string(*axis) + "; tensors must not be empty");
-    begin[*axis] = bound(lists[1][i]);
-    strides[*axis] = std::min<int64_t>(step, size);
-    dims[*axis] = static_cast<int32_t>((length - 1) / step + 1);
+    ranges.push_back({*axis, lists[1][i], lists[2][i], lists[4][i]});
   }
-  node.SetOutput(0, node.EmitShaped(Op::kSlice, node.input(0), dims, {{"begin", begin}, {"strides", strides}}));
+  if (!node.Axes(lists[3], from.size())) return;
+  node.SetOutput(0, SliceOnnx(node, node.input(0), ranges));
 }
 
 /// Sizes are an attribute before opset 13, an input from then on; without them the parts are equal.

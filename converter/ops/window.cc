@@ -54,60 +54,74 @@ std::string WindowOutput(const Tensor& input, const Node& node, const std::vecto
 
 namespace {
 
-/// `pads` for auto_pad, or those of the node, [top, left, bottom, right]; nothing after an error.
-std::optional<std::vector<int64_t>> OnnxPads(frontend::OnnxNode& node, const std::vector<int64_t>& size,
-                                             const OnnxWindow& window) {
+/// Padding of the node, or for auto_pad; false after an error.
+bool ReadOnnxPads(frontend::OnnxNode& node, const std::vector<int64_t>& size, OnnxWindow& window) {
   const size_t rank = size.size();
   const std::string mode = node.String("auto_pad", "NOTSET");
+  window.before.assign(rank, 0);
+  window.after.assign(rank, 0);
   if (mode == "NOTSET") {
-    std::vector<int64_t> pads = node.Ints("pads", std::vector<int64_t>(2 * rank, 0));
-    if (pads.size() == 2 * rank) return pads;
-    node.Error("pads must have two values for each spatial dimension");
-    return std::nullopt;
+    const std::vector<int64_t> pads = node.Ints("pads", std::vector<int64_t>(2 * rank, 0));
+    if (pads.size() != 2 * rank) return node.Error("pads must have two values for each spatial dimension"), false;
+    window.before.assign(pads.begin(), pads.begin() + static_cast<ptrdiff_t>(rank));
+    window.after.assign(pads.begin() + static_cast<ptrdiff_t>(rank), pads.end());
+    return true;
   }
-  std::vector<int64_t> pads(2 * rank, 0);
-  if (mode == "VALID") return pads;
-  if (mode != "SAME_UPPER" && mode != "SAME_LOWER") {
-    node.Error("auto_pad " + mode + " is not NOTSET, VALID, SAME_UPPER or SAME_LOWER");
-    return std::nullopt;
-  }
+  if (mode == "VALID") return true;
+  if (mode != "SAME_UPPER" && mode != "SAME_LOWER")
+    return node.Error("auto_pad " + mode + " is not NOTSET, VALID, SAME_UPPER or SAME_LOWER"), false;
   for (size_t i = 0; i < rank; ++i) {
     const int64_t out = (size[i] + window.strides[i] - 1) / window.strides[i];
     const int64_t span = (window.kernel[i] - 1) * window.dilations[i] + 1;
     const int64_t total = std::max<int64_t>(0, (out - 1) * window.strides[i] + span - size[i]);
-    const int64_t larger = total - total / 2;
-    pads[i] = mode == "SAME_LOWER" ? larger : total / 2;
-    pads[i + rank] = total - pads[i];
+    window.before[i] = mode == "SAME_LOWER" ? total - total / 2 : total / 2;
+    window.after[i] = total - window.before[i];
   }
-  return pads;
+  return true;
 }
 
-/// Padding after the end that gives the outputs of ceil_mode: as many as start inside the input or the padding before
-/// it.
-void PadForCeil(const std::vector<int64_t>& size, OnnxWindow& window) {
-  const size_t rank = size.size();
-  for (size_t i = 0; i < rank; ++i) {
+/// The outputs of ceil_mode are those that start inside the input or the padding before it.
+void ReachBeyond(const std::vector<int64_t>& size, OnnxWindow& window) {
+  for (size_t i = 0; i < size.size(); ++i) {
     const int64_t span = (window.kernel[i] - 1) * window.dilations[i] + 1;
-    const int64_t room = size[i] + window.pads[i] + window.pads[i + rank] - span;
+    const int64_t room = size[i] + window.before[i] + window.after[i] - span;
     if (room < 0) continue;
     int64_t out = (room + window.strides[i] - 1) / window.strides[i] + 1;
-    if ((out - 1) * window.strides[i] >= size[i] + window.pads[i]) --out;
-    window.pads[i + rank] += std::max<int64_t>(0, (out - 1) * window.strides[i] - room);
+    if ((out - 1) * window.strides[i] >= size[i] + window.before[i]) --out;
+    window.beyond[i] = std::max<int64_t>(0, (out - 1) * window.strides[i] - room);
   }
 }
 
 }  // namespace
 
+std::vector<int64_t> OnnxWindow::pads() const {
+  std::vector<int64_t> pads = before;
+  for (size_t i = 0; i < rank(); ++i) pads.push_back(after[i] + beyond[i]);
+  return pads;
+}
+
+OnnxWindow OnnxWindow::Plane(size_t first) const {
+  OnnxWindow plane = *this;
+  const auto cut = [&](std::vector<int64_t>& values, int64_t only) {
+    values.erase(values.begin(), values.begin() + static_cast<ptrdiff_t>(first));
+    values.resize(std::min<size_t>(values.size(), 2));
+    if (values.size() == 1) values.insert(values.begin(), only);
+  };
+  for (auto* values : {&plane.kernel, &plane.strides, &plane.dilations}) cut(*values, 1);
+  for (auto* values : {&plane.before, &plane.after, &plane.beyond}) cut(*values, 0);
+  return plane;
+}
+
 std::optional<OnnxWindow> ReadOnnxWindow(frontend::OnnxNode& node, std::vector<int64_t> kernel) {
   const std::vector<int32_t>& dims = node.dims(node.input(0));
   const size_t rank = kernel.size();
-  if (dims.size() != rank + 2 || rank < 1 || rank > 2) {
-    node.Error("takes one or two spatial dimensions; the input is " + DimsText(dims) + ", the kernel has " +
+  if (dims.size() != rank + 2 || rank < 1 || rank > 3) {
+    node.Error("takes one to three spatial dimensions; the input is " + DimsText(dims) + ", the kernel has " +
                std::to_string(rank));
     return std::nullopt;
   }
   const std::vector<int64_t> ones(rank, 1);
-  OnnxWindow window{std::move(kernel), node.Ints("strides", ones), node.Ints("dilations", ones), {}};
+  OnnxWindow window{std::move(kernel), node.Ints("strides", ones), node.Ints("dilations", ones), {}, {}, {}};
   const auto in_range = [](int64_t v) { return v >= 1 && v <= 65535; };
   for (const auto* values : {&window.kernel, &window.strides, &window.dilations}) {
     if (values->size() == rank && std::all_of(values->begin(), values->end(), in_range)) continue;
@@ -115,14 +129,9 @@ std::optional<OnnxWindow> ReadOnnxWindow(frontend::OnnxNode& node, std::vector<i
     return std::nullopt;
   }
   const std::vector<int64_t> size(dims.begin() + 2, dims.end());
-  auto pads = OnnxPads(node, size, window);
-  if (!pads) return std::nullopt;
-  window.pads = std::move(*pads);
-  if (node.Int("ceil_mode", 0) != 0) PadForCeil(size, window);
-  if (rank == 1) {
-    for (auto* values : {&window.kernel, &window.strides, &window.dilations}) values->insert(values->begin(), 1);
-    window.pads = {0, window.pads[0], 0, window.pads[1]};
-  }
+  if (!ReadOnnxPads(node, size, window)) return std::nullopt;
+  window.beyond.assign(rank, 0);
+  if (node.Int("ceil_mode", 0) != 0) ReachBeyond(size, window);
   return window;
 }
 

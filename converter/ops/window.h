@@ -19,12 +19,19 @@ std::vector<int64_t> ExplicitPads(const Tensor& input, bool same, const std::vec
 /// Height and width of the output, or why there are none.
 std::string WindowOutput(const Tensor& input, const Node& node, const std::vector<int64_t>& kernel, int32_t& height,
                          int32_t& width);
-/// Window attributes of an ONNX node over height and width (height 1 if the operands have one spatial dimension).
+/// Window attributes of an ONNX node, one value for each of 1 to 3 spatial dimensions.
 struct OnnxWindow {
-  std::vector<int64_t> kernel, strides, dilations, pads;
+  std::vector<int64_t> kernel, strides, dilations;
+  std::vector<int64_t> before, after;  ///< Padding.
+  std::vector<int64_t> beyond;         ///< Cells behind it that the last window of ceil_mode reaches.
+
+  size_t rank() const { return kernel.size(); }
+  /// Pads [before.., after..] with the cells beyond.
+  std::vector<int64_t> pads() const;
+  /// Dimensions [first, first + 2) as height and width; the only one as width.
+  OnnxWindow Plane(size_t first = 0) const;
 };
-/// Reads strides, dilations, pads, auto_pad and ceil_mode of a node with input 0 [N, C, ..] and a kernel of one or two
-/// sizes.
+/// Reads strides, dilations, pads, auto_pad and ceil_mode of a node with input 0 [N, C, ..].
 std::optional<OnnxWindow> ReadOnnxWindow(frontend::OnnxNode& node, std::vector<int64_t> kernel);
 schema::Window2d PlanWindow(const Node& node);
 

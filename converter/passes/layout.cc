@@ -195,25 +195,30 @@ class Sinker {
 
   /// An op that commutes with transposes reads its operands before them, and its output is transposed instead.
   bool Commute(Node& node) {
-    const auto commute = ir::FindOpDef(node.op).commute;
-    if (commute == nullptr || node.outputs.size() != 1) return false;
+    const ir::OpDef& def = ir::FindOpDef(node.op);
+    if (def.commute == nullptr || node.outputs.size() != 1) return false;
+    const auto end = node.inputs.begin() + static_cast<ptrdiff_t>(std::min(node.inputs.size(), def.commuting_inputs));
+    if (std::any_of(end, node.inputs.end(), [&](TensorId id) { return graph_.tensor(id).dims.size() != 1; }))
+      return false;
+    const std::vector<TensorId> operands(node.inputs.begin(), end);
     const std::vector<int32_t> dims = graph_.tensor(node.outputs[0]).dims;
     Permutation best = IdentityOf(dims.size());
     const auto total = [&](const Permutation& p) {
       int64_t cost = 0;
-      for (TensorId id : node.inputs) cost += Cost(id, p);
+      for (TensorId id : operands) cost += Cost(id, p);
       return cost;
     };
     int64_t least = total(best);
-    for (TensorId id : node.inputs) {
+    for (TensorId id : operands) {
       if (!IsDeferred(id) || ValueOf(id).permutation.size() != dims.size()) continue;
       const int64_t cost = total(ValueOf(id).permutation);
       if (cost < least || (cost == least && ir::IsIdentity(best))) best = ValueOf(id).permutation, least = cost;
     }
     if (ir::IsIdentity(best)) return false;
     Node moved = node;
-    if (!commute(best, moved)) return false;
-    for (TensorId& id : moved.inputs) id = Operand(id, best, node);
+    if (!def.commute(best, moved)) return false;
+    for (size_t i = 0; i < moved.inputs.size(); ++i)
+      moved.inputs[i] = i < operands.size() ? Operand(moved.inputs[i], best, node) : Read(moved.inputs[i]);
     const TensorId output = node.outputs[0];
     moved.outputs = {NewTensor(output, ir::Permuted(dims, ir::Inverse(best)))};
     values_[output] = {moved.outputs[0], best};

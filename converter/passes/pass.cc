@@ -13,6 +13,7 @@ void Quantize(ir::Graph& graph, PassContext& context) {
 
 constexpr Pass kPasses[] = {
     {"layout", "Transposes move towards the outputs until they cancel", true, true, SinkTransposes},
+    {"function_fusion", "Arithmetic that makes up a function becomes that function", true, true, FuseFunctions},
     {"requantize_insertion", "Pools and adds of quantizations they do not bridge get a requantize", false, true,
      InsertRequantizes},
     {"activation_fusion", "A clamp joins the node that feeds it", true, true, FuseActivations},

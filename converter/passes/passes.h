@@ -8,6 +8,8 @@ namespace takt::passes {
 
 /// Transposes move past the ops that allow it, until they cancel: graphs of other layouts compute in NHWC throughout.
 void SinkTransposes(ir::Graph& graph, PassContext& context);
+/// Arithmetic that is a function of the unary op becomes that: gelu, hard_swish, mish (float32).
+void FuseFunctions(ir::Graph& graph, PassContext& context);
 /// Multiplication and addition of a constant for each channel become part of the contraction before them (float32).
 void FoldAffine(ir::Graph& graph, PassContext& context);
 /// Float ops between dequantizations and a quantization become integer ops; those that stay float are named.

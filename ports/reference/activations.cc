@@ -1,10 +1,10 @@
 // clamp, unary
-#include <cmath>
 #include <type_traits>
 
 #include "engine/ops/checks.h"
 #include "ports/kernel_util/arithmetic.h"
 #include "ports/reference/kernels.h"
+#include "ports/reference/unary.h"
 
 namespace takt::reference {
 namespace {
@@ -35,53 +35,6 @@ void RunInterpolation(const KernelCall& call) {
   for (uint32_t i = 0; i < size; ++i) out[i] = Interpolate(table, in[i]);
 }
 
-float Evaluate(schema::UnaryFunction function, float x, float alpha) {
-  using enum schema::UnaryFunction;
-  switch (function) {
-    case logistic:
-      return 1.0f / (1.0f + std::exp(-x));
-    case tanh:
-      return std::tanh(x);
-    case elu:
-      return x >= 0.0f ? x : alpha * std::expm1(x);
-    case hard_swish:
-      return x * ClampFloat(x + 3.0f, 0.0f, 6.0f) / 6.0f;
-    case leaky_relu:
-      return x >= 0.0f ? x : alpha * x;
-    case gelu:
-      return 0.5f * x * (1.0f + std::erf(x * 0.70710678f));
-    case gelu_tanh:
-      return 0.5f * x * (1.0f + std::tanh(0.79788456f * (x + 0.044715f * x * x * x)));
-    case exp:
-      return std::exp(x);
-    case log:
-      return std::log(x);
-    case sqrt:
-      return std::sqrt(x);
-    case rsqrt:
-      return 1.0f / std::sqrt(x);
-    case square:
-      return x * x;
-    case abs:
-      return std::fabs(x);
-    case neg:
-      return -x;
-    case sin:
-      return std::sin(x);
-    case cos:
-      return std::cos(x);
-    case floor:
-      return std::floor(x);
-    case ceil:
-      return std::ceil(x);
-    case round:
-      return std::nearbyint(x);
-    case sign:
-      return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
-  }
-  return x;
-}
-
 /// Modulo 2^n. Functions: abs, neg, sign, square.
 template <typename E>
 void RunInteger(const KernelCall& call) {
@@ -106,7 +59,7 @@ void RunUnary(const KernelCall& call) {
   const auto* in = call.inputs[0].as<const float>();
   auto* out = call.outputs[0].as<float>();
   const uint32_t size = call.outputs[0].size();
-  for (uint32_t i = 0; i < size; ++i) out[i] = Evaluate(p.function(), in[i], p.alpha());
+  for (uint32_t i = 0; i < size; ++i) out[i] = EvaluateUnary(p.function(), in[i], p.alpha());
 }
 
 constexpr DataType kI8 = DataType::kInt8, kI16 = DataType::kInt16, kF32 = DataType::kFloat32, kNo = DataType::kNone;

@@ -60,6 +60,7 @@ class OnnxBuilder {
  private:
   static int32_t TypeOf(float) { return onnx::TensorProto::FLOAT; }
   static int32_t TypeOf(int64_t) { return onnx::TensorProto::INT64; }
+  static int32_t TypeOf(uint8_t) { return onnx::TensorProto::UINT8; }
   static int32_t TypeOf(int8_t) { return onnx::TensorProto::INT8; }
   static int32_t TypeOf(int32_t) { return onnx::TensorProto::INT32; }
 

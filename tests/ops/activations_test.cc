@@ -52,10 +52,29 @@ const std::map<std::string, Function> kFunctions = {
     {"floor", [](double x, double) { return std::floor(x); }},
     {"ceil", [](double x, double) { return std::ceil(x); }},
     {"round", [](double x, double) { return std::nearbyint(x); }},
-    {"sign", [](double x, double) { return static_cast<double>((x > 0) - (x < 0)); }}};
+    {"sign", [](double x, double) { return static_cast<double>((x > 0) - (x < 0)); }},
+    {"asinh", [](double x, double) { return std::log(x + std::sqrt(x * x + 1)); }},
+    {"atan", [](double x, double) { return std::atan2(x, 1); }},
+    {"sinh", [](double x, double) { return (std::exp(x) - std::exp(-x)) / 2; }},
+    {"cosh", [](double x, double) { return (std::exp(x) + std::exp(-x)) / 2; }},
+    {"erf", [](double x, double) { return 1 - std::erfc(x); }},
+    {"softplus", [](double x, double) { return std::log(1 + std::exp(x)); }},
+    {"softsign", [](double x, double) { return x / (1 + std::fabs(x)); }},
+    {"mish", [](double x, double) { return x * std::tanh(std::log(1 + std::exp(x))); }},
+    {"celu", [](double x, double a) { return std::max(0.0, x) + std::min(0.0, a * (std::exp(x / a) - 1)); }},
+    {"thresholded_relu", [](double x, double alpha) { return x > alpha ? x : 0; }},
+    {"hard_sigmoid", [](double x, double alpha) { return std::clamp(alpha * x + 0.5, 0.0, 1.0); }}};
+/// Functions of [-1, 1].
+const std::map<std::string, Function> kInverses = {
+    {"tan", [](double x, double) { return std::sin(x) / std::cos(x); }},
+    {"asin", [](double x, double) { return std::atan2(x, std::sqrt(1 - x * x)); }},
+    {"acos", [](double x, double) { return std::atan2(std::sqrt(1 - x * x), x); }},
+    {"acosh", [](double x, double) { return std::log(x + std::sqrt(x * x - 1)); }},
+    {"atanh", [](double x, double) { return std::log((1 + x) / (1 - x)) / 2; }}};
 
 Results Unary(const OpCase& c, const Inputs& in) {
-  const Function f = kFunctions.at(std::get<std::string>(c.attributes.at("function")));
+  const auto& name = std::get<std::string>(c.attributes.at("function"));
+  const Function f = (kFunctions.count(name) ? kFunctions : kInverses).at(name);
   return Each(in, [&](double x) { return f(x, Number(c, "alpha")); });
 }
 
@@ -101,8 +120,14 @@ TEST(Unary, EqualsOracleInTheDefaultNumericsOnly) {
   const Operand positive = Int8({200}, 0.031f, -128).Range(-120, 127);
   std::vector<OpCase> cases;
   for (const auto& [name, function] : kFunctions) cases.push_back(UnaryCase(name.c_str(), positive, 0.037f, -3, 1));
-  for (const char* name : {"square", "abs", "neg", "sin", "cos", "floor", "ceil", "round", "sign"})
-    cases.push_back(UnaryCase(name, All(0.031f, 7), 0.037f, -3));
+  for (const char* name : {"square", "abs", "neg", "sin", "cos", "floor", "ceil", "round", "sign", "softplus",
+                           "softsign", "mish", "celu", "thresholded_relu", "hard_sigmoid"})
+    cases.push_back(UnaryCase(name, All(0.031f, 7), 0.037f, -3, 0.3));
+  for (const auto& [name, function] : kInverses) {
+    const bool from_one = name == "acosh";
+    const Operand x = Int8({200}, 1.0f / 128, from_one ? -128 : 0).Range(from_one ? 0 : -127, 127);
+    cases.push_back(UnaryCase(name.c_str(), x, 0.037f, -3, 1));
+  }
   OpTraits traits = kUnary;
   traits.also_tflite = false;
   RunCases(traits, cases);

@@ -13,7 +13,7 @@ using enum DataType;
 double Modulo(DataType type, double v) {
   const auto bits = static_cast<int>(BitWidth(type));
   if (bits == 64) return v;
-  const double range = std::ldexp(1, bits), low = type == kUint8 ? 0 : -range / 2;
+  const double range = std::ldexp(1, bits), low = type == kUint8 || type == kUint32 ? 0 : -range / 2;
   return v - range * std::floor((v - low) / range);
 }
 
@@ -42,7 +42,7 @@ Results Cast(const OpCase& c, const Inputs& in) {
 const OpTraits kCast = {.op = Op::kCast, .oracle = Cast};
 
 OpCase Case(DataType from, DataType to) {
-  const bool sign = from != kUint8 && from != kBool;
+  const bool sign = from != kUint8 && from != kUint32 && from != kBool;
   const double range =
       from == kBool ? 1 : std::min(std::ldexp(1, static_cast<int>(BitWidth(from)) - (sign ? 1 : 0)) - 1, 1e9);
   return {{Plain(from, {3, 67}, sign ? -range : 0, range)}, {Plain(to, {})}, {}};
@@ -53,6 +53,7 @@ TEST(Cast, EqualsOracle) {
   for (const DataType from : kTypes)
     for (const DataType to : kTypes)
       if (from != to) RunCases(kCast, {Case(from, to)});
+  RunCases(kCast, {Case(kUint32, kInt64), Case(kInt64, kUint32)});
   for (const DataType to : {kInt8, kUint8, kInt16, kInt32, kInt64, kBool})
     RunCases(kCast,
              {{{Float({12}).Fixed({0, -0.0, 0.99, -0.99, 1.5, -1.5, 127.9, -128.9, NAN, INFINITY, -INFINITY, 3e9})},

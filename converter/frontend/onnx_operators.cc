@@ -1,0 +1,69 @@
+#include "converter/frontend/onnx_operators.h"
+
+#include <algorithm>
+#include <set>
+
+namespace takt::frontend {
+
+OnnxOperator FindOnnxOperator(const std::string& op_type, int opset) {
+  OnnxOperator found;
+  for (const ir::OpDef* def : ir::AllOpDefs()) {
+    for (const ir::OnnxImport& row : def->onnx) {
+      if (op_type != row.op_type || row.since > opset) continue;
+      if (found.import == nullptr || row.since > found.import->since) found.import = &row;
+    }
+  }
+  for (const OnnxFold& fold : OnnxFolds()) {
+    if (op_type == fold.op_type) found.fold = &fold;
+  }
+  return found;
+}
+
+std::string WhyUnsupported(const std::string& op_type, int opset) {
+  const OnnxOperator found = FindOnnxOperator(op_type, opset);
+  if (found.import != nullptr || found.fold != nullptr) return "";
+  const std::vector<std::string> all = OnnxOperators();
+  const bool known = std::find(all.begin(), all.end(), op_type) != all.end();
+  return "is not supported in opset " + std::to_string(opset) +
+         (known ? "; export with a newer one" : "; replace it by operators that are");
+}
+
+bool TakesQuantized(const std::string& op_type) {
+  static constexpr const char* kThatDo[] = {"DequantizeLinear",
+                                            "QLinearConv",
+                                            "QLinearMatMul",
+                                            "MaxPool",
+                                            "Reshape",
+                                            "Flatten",
+                                            "Squeeze",
+                                            "Unsqueeze",
+                                            "Transpose",
+                                            "Concat",
+                                            "Slice",
+                                            "Split",
+                                            "Gather",
+                                            "Identity",
+                                            "Dropout",
+                                            "Expand",
+                                            "Tile",
+                                            "Resize",
+                                            "Shape",
+                                            "DepthToSpace",
+                                            "SpaceToDepth",
+                                            "Size",
+                                            "Upsample",
+                                            "Compress",
+                                            "GatherElements"};
+  return std::find(std::begin(kThatDo), std::end(kThatDo), op_type) != std::end(kThatDo);
+}
+
+std::vector<std::string> OnnxOperators() {
+  std::set<std::string> names;
+  for (const ir::OpDef* def : ir::AllOpDefs()) {
+    for (const ir::OnnxImport& row : def->onnx) names.insert(row.op_type);
+  }
+  for (const OnnxFold& fold : OnnxFolds()) names.insert(fold.op_type);
+  return {names.begin(), names.end()};
+}
+
+}  // namespace takt::frontend

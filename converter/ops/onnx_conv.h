@@ -1,0 +1,19 @@
+// ONNX's convolutions of one to three spatial dimensions.
+#ifndef TAKT_CONVERTER_OPS_ONNX_CONV_H_
+#define TAKT_CONVERTER_OPS_ONNX_CONV_H_
+
+#include "converter/frontend/onnx_node.h"
+#include "converter/ops/window.h"
+
+namespace takt::ir {
+
+/// x and result [N, D.., C] (NHWC with H = 1 for one dimension), weights [O, I, K..], bias [O] or kNoTensor (zeros).
+/// A convolution with one input channel in each group is depthwise.
+TensorId EmitOnnxConv(frontend::OnnxNode& node, TensorId x, TensorId weights, TensorId bias, int64_t group,
+                      const OnnxWindow& window);
+
+void ImportOnnxConvTranspose(frontend::OnnxNode& node);
+
+}  // namespace takt::ir
+
+#endif  // TAKT_CONVERTER_OPS_ONNX_CONV_H_

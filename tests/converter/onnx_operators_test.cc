@@ -1,0 +1,228 @@
+// What ONNX's own cases (onnx_conformance.cc) don't cover: opsets, external data, arithmetic on shapes, functions of
+// the model, quantized inputs and outputs, layouts around gathers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "converter/backend/convert.h"
+#include "converter/ir/constants.h"
+#include "tests/converter/onnx_builder.h"
+#include "tests/support/plan_runner.h"
+
+namespace takt {
+namespace {
+
+using test::OnnxBuilder;
+
+Conversion Convert(const OnnxBuilder& builder, const frontend::OnnxOptions& onnx = {}) {
+  return ConvertOnnx(builder.Bytes(), "test.onnx", onnx, {});
+}
+
+std::string Errors(const Conversion& made) {
+  std::string text;
+  for (const Diagnostic& d : made.diagnostics.all()) {
+    if (d.severity == Severity::kError) text += d.ToString() + "\n";
+  }
+  return text;
+}
+
+/// The first output for one input of floats.
+std::vector<float> Outputs(const OnnxBuilder& builder, const std::vector<float>& input,
+                           const frontend::OnnxOptions& onnx = {}) {
+  const Conversion made = Convert(builder, onnx);
+  if (made.plan.empty()) return ADD_FAILURE() << Errors(made), std::vector<float>();
+  return test::Floats(test::PlanRunner(made.plan).Run({ir::ToBytes(input)})[0]);
+}
+
+void SetInt(onnx::NodeProto& node, const char* name, int64_t value) {
+  onnx::AttributeProto* attribute = node.add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(onnx::AttributeProto::INT);
+  attribute->set_i(value);
+}
+void SetString(onnx::NodeProto& node, const char* name, const char* value) {
+  onnx::AttributeProto* attribute = node.add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(onnx::AttributeProto::STRING);
+  attribute->set_s(value);
+}
+
+TEST(OnnxOpsets, GiveOneResult) {
+  const std::vector<float> input = test::Values(192, 7);
+  OnnxBuilder b = test::SmallCnn();
+  const std::vector<float> want = Outputs(b, input);
+  for (int opset = 7; opset <= 17; ++opset) {
+    b.model().mutable_opset_import(0)->set_version(opset);
+    EXPECT_EQ(Outputs(b, input), want) << "opset " << opset;
+  }
+}
+
+TEST(OnnxImporter, ReadsExternalData) {
+  const std::vector<float> input = test::Values(192, 7);
+  const std::vector<float> want = Outputs(test::SmallCnn(), input);
+  OnnxBuilder b = test::SmallCnn();
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "onnx_external";
+  std::filesystem::create_directories(folder / "weights");
+  std::ofstream file(folder / "weights" / "all.bin", std::ios::binary);
+  for (auto& tensor : *b.model().mutable_graph()->mutable_initializer()) {
+    const auto offset = static_cast<int64_t>(file.tellp());
+    file << tensor.raw_data();
+    const auto add = [&](const char* key, const std::string& value) {
+      auto* entry = tensor.add_external_data();
+      entry->set_key(key);
+      entry->set_value(value);
+    };
+    add("location", "weights/all.bin");
+    add("offset", std::to_string(offset));
+    add("length", std::to_string(tensor.raw_data().size()));
+    tensor.clear_raw_data();
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  }
+  file.close();
+  frontend::OnnxOptions onnx;
+  onnx.folder = folder.string();
+  EXPECT_EQ(Outputs(b, input, onnx), want);
+}
+
+/// As exporters write x.view(x.size(0), -1).
+TEST(OnnxShapes, ChainsOfIntegersAreEvaluated) {
+  OnnxBuilder b;
+  b.Input("x", {2, 3, 4});
+  b.Constant("zero", {}, std::vector<int64_t>{0});
+  b.Constant("axes", {1}, std::vector<int64_t>{0});
+  b.Constant("rest", {1}, std::vector<int64_t>{-1});
+  b.Node("Shape", {"x"}, "s");
+  b.Node("Gather", {"s", "zero"}, "n");
+  b.Node("Unsqueeze", {"n", "axes"}, "n1");
+  SetInt(b.Node("Concat", {"n1", "rest"}, "shape"), "axis", 0);
+  b.Node("Reshape", {"x", "shape"}, "r");
+  b.Node("Relu", {"r"}, "y");
+  b.Output("y", {2, 12});
+  const Conversion made = Convert(b);
+  EXPECT_EQ(Errors(made), "");
+  EXPECT_EQ(made.graph.tensor(made.graph.outputs.at(0)).dims, (std::vector<int32_t>{2, 12}));
+}
+
+/// As exporters write interpolate(x, scale_factor=1.5): the size goes through floats.
+TEST(OnnxShapes, ChainsOfFloatsAreEvaluated) {
+  OnnxBuilder b;
+  b.Input("x", {1, 1, 4, 6});
+  b.Constant("begin", {1}, std::vector<int64_t>{2});
+  b.Constant("end", {1}, std::vector<int64_t>{4});
+  b.Constant("front_end", {1}, std::vector<int64_t>{2});
+  b.Constant("front", {1}, std::vector<int64_t>{0});
+  b.Constant("factor", {}, std::vector<float>{1.5f});
+  b.Node("Shape", {"x"}, "s");
+  b.Node("Slice", {"s", "begin", "end"}, "hw");
+  SetInt(b.Node("Cast", {"hw"}, "f"), "to", onnx::TensorProto::FLOAT);
+  b.Node("Mul", {"f", "factor"}, "g");
+  b.Node("Floor", {"g"}, "h");
+  SetInt(b.Node("Cast", {"h"}, "i"), "to", onnx::TensorProto::INT64);
+  b.Node("Slice", {"s", "front", "front_end"}, "nc");
+  SetInt(b.Node("Concat", {"nc", "i"}, "sizes"), "axis", 0);
+  b.Node("Resize", {"x", "", "", "sizes"}, "y");
+  b.Output("y", {1, 1, 6, 9});
+  EXPECT_EQ(Outputs(b, test::Values(24, 1)).size(), 54u);
+}
+
+/// y = scale(x) twice, where scale(a) = a * factor is the model's own function and `factor` its attribute.
+OnnxBuilder WithFunction() {
+  OnnxBuilder b;
+  b.Input("x", {3});
+  b.Output("y", {3});
+  auto* own = b.model().add_opset_import();
+  own->set_domain("own");
+  own->set_version(1);
+  onnx::FunctionProto* f = b.model().add_functions();
+  f->set_name("Scale");
+  f->set_domain("own");
+  f->add_input("a");
+  f->add_output("b");
+  f->add_attribute("factor");
+  f->add_opset_import()->set_version(13);
+  onnx::NodeProto* constant = f->add_node();
+  constant->set_op_type("Constant");
+  constant->add_output("f");
+  onnx::AttributeProto* value = constant->add_attribute();
+  value->set_name("value_float");
+  value->set_ref_attr_name("factor");
+  value->set_type(onnx::AttributeProto::FLOAT);
+  onnx::NodeProto* product = f->add_node();
+  product->set_op_type("Mul");
+  product->add_input("a");
+  product->add_input("f");
+  product->add_output("b");
+  for (const auto& [in, out, factor] : {std::tuple("x", "between", 3.0f), std::tuple("between", "y", 5.0f)}) {
+    onnx::NodeProto& call = b.Node("Scale", {in}, out);
+    call.set_domain("own");
+    onnx::AttributeProto* attribute = call.add_attribute();
+    attribute->set_name("factor");
+    attribute->set_type(onnx::AttributeProto::FLOAT);
+    attribute->set_f(factor);
+  }
+  return b;
+}
+
+TEST(OnnxFunctions, OfTheModelAreInlined) {
+  EXPECT_EQ(Outputs(WithFunction(), {1, -2, 0.5f}), (std::vector<float>{15, -30, 7.5f}));
+}
+
+TEST(OnnxFunctions, ThatCallThemselvesAreErrors) {
+  OnnxBuilder b = WithFunction();
+  onnx::NodeProto* product = b.model().mutable_functions(0)->mutable_node(1);
+  product->set_op_type("Scale");
+  product->set_domain("own");
+  product->mutable_input()->RemoveLast();
+  const Conversion made = Convert(b);
+  EXPECT_TRUE(made.plan.empty());
+  EXPECT_NE(Errors(made).find("function body"), std::string::npos) << Errors(made);
+}
+
+/// uint8 -> QLinearMatMul -> uint8: the plan binds uint8 and multiplies int8.
+TEST(OnnxQuantized, UnsignedInputsAndOutputsStayUnsigned) {
+  OnnxBuilder b;
+  b.Input("x", {1, 2});
+  b.Constant("s", {}, std::vector<float>{0.5f});
+  b.Constant("z", {}, std::vector<uint8_t>{10});
+  b.Constant("w", {2, 2}, std::vector<int8_t>{1, 2, -3, 4});
+  b.Constant("ws", {}, std::vector<float>{1.0f});
+  b.Constant("wz", {}, std::vector<int8_t>{0});
+  b.Node("QLinearMatMul", {"x", "s", "z", "w", "ws", "wz", "s", "z"}, "y");
+  b.Output("y", {1, 2});
+  for (auto* value : {b.model().mutable_graph()->mutable_input(0), b.model().mutable_graph()->mutable_output(0)})
+    value->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::UINT8);
+  const Conversion made = Convert(b);
+  ASSERT_EQ(Errors(made), "");
+  // x = {20, 7}: (10, -3) * w = (19, 8), plus the zero point.
+  EXPECT_EQ(test::PlanRunner(made.plan).Run({{20, 7}})[0], (test::Bytes{29, 18}));
+  EXPECT_TRUE(std::any_of(made.graph.nodes.begin(), made.graph.nodes.end(),
+                          [](const ir::Node& n) { return n.op == Op::kFullyConnected; }));
+  for (const ir::Tensor& t : made.graph.tensors) EXPECT_NE(t.type, DataType::kFloat32) << t.name;
+}
+
+/// Between convolutions, neither a reflected border nor an upsampling needs the other layout.
+TEST(OnnxLayout, GathersAndResizesKeepTheLayout) {
+  OnnxBuilder b(11);
+  b.Input("x", {1, 3, 6, 6});
+  b.Constant("w", {3, 3, 3, 3}, test::Values(81, 1));
+  b.Constant("pads", {8}, std::vector<int64_t>{0, 0, 1, 1, 0, 0, 1, 1});
+  b.Constant("scales", {4}, std::vector<float>{1, 1, 2, 2});
+  b.Node("Conv", {"x", "w"}, "a");
+  SetString(b.Node("Pad", {"a", "pads"}, "p"), "mode", "reflect");
+  onnx::NodeProto& resize = b.Node("Resize", {"p", "", "scales"}, "r");
+  SetString(resize, "mode", "linear");
+  SetString(resize, "coordinate_transformation_mode", "pytorch_half_pixel");
+  b.Node("Conv", {"r", "w"}, "y");
+  b.Output("y", {1, 3, 10, 10});
+  const Conversion made = Convert(b);
+  ASSERT_EQ(Errors(made), "");
+  const auto transposes = std::count_if(made.graph.nodes.begin(), made.graph.nodes.end(),
+                                        [](const ir::Node& n) { return n.op == Op::kTranspose; });
+  EXPECT_EQ(transposes, 2);  // Of the input and of the output.
+}
+
+}  // namespace
+}  // namespace takt

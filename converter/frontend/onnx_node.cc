@@ -220,9 +220,25 @@ ir::TensorId OnnxNode::EmitShaped(Op op, ir::TensorId input, std::vector<int32_t
   return EmitTyped(op, {input}, std::move(output), std::move(attributes));
 }
 
+/// Quantized weights stay constants of integers: what moves them moves the stored ones.
+ir::TensorId OnnxNode::StoredConstant(ir::TensorId id) const {
+  const int producer = graph_.ProducerOf(id);
+  if (producer < 0 || graph_.nodes[static_cast<size_t>(producer)].op != Op::kDequantize) return ir::kNoTensor;
+  const ir::TensorId stored = graph_.nodes[static_cast<size_t>(producer)].inputs[0];
+  return is_constant(stored) ? stored : ir::kNoTensor;
+}
+
+ir::TensorId OnnxNode::Dequantized(ir::Tensor stored) {
+  ir::Tensor real;
+  real.type = DataType::kFloat32;
+  return EmitTyped(Op::kDequantize, {graph_.AddTensor(std::move(stored))}, std::move(real));
+}
+
 ir::TensorId OnnxNode::Transpose(ir::TensorId id, const std::vector<int64_t>& permutation) {
   if (failed_ || ir::IsIdentity(permutation)) return id;
   if (is_constant(id)) return graph_.AddTensor(ir::Transposed(tensor(id), permutation));
+  if (const ir::TensorId stored = StoredConstant(id); stored != ir::kNoTensor)
+    return Dequantized(ir::Transposed(tensor(stored), permutation));
   ir::Tensor output;
   output.quantization = tensor(id).quantization;
   return EmitTyped(Op::kTranspose, {id}, std::move(output), {{"permutation", permutation}});
@@ -230,6 +246,16 @@ ir::TensorId OnnxNode::Transpose(ir::TensorId id, const std::vector<int64_t>& pe
 
 ir::TensorId OnnxNode::Reshape(ir::TensorId id, const std::vector<int32_t>& new_dims) {
   if (failed_ || dims(id) == new_dims) return id;
+  if (const ir::TensorId stored = StoredConstant(id); stored != ir::kNoTensor) {
+    ir::Tensor shaped = tensor(stored);
+    const int axis = shaped.quantization->axis;
+    const bool same_front = new_dims.size() > static_cast<size_t>(axis) &&
+                            std::equal(new_dims.begin(), new_dims.begin() + axis + 1, shaped.dims.begin());
+    const int64_t count = shaped.element_count();
+    shaped.dims = new_dims;
+    if (shaped.element_count() == count && (same_front || !shaped.quantization->per_channel()))
+      return Dequantized(std::move(shaped));
+  }
   if (!is_constant(id)) return EmitShaped(Op::kReshape, id, new_dims);
   ir::Tensor shaped = tensor(id);
   const int64_t count = shaped.element_count();

@@ -98,6 +98,8 @@ class OnnxNode {
 
  private:
   const onnx::AttributeProto* Find(const char* name, int type);
+  ir::TensorId StoredConstant(ir::TensorId id) const;
+  ir::TensorId Dequantized(ir::Tensor stored);
 
   const onnx::NodeProto& proto_;
   int opset_;

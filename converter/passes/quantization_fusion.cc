@@ -23,6 +23,7 @@ class Fuser {
   Fuser(ir::Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
 
   void Run() {
+    MoveBeforeDequantizations();
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (graph_.nodes[i].op != Op::kQuantize) continue;
       const int producer = graph_.ProducerOf(graph_.nodes[i].inputs[0]);
@@ -54,6 +55,26 @@ class Fuser {
     tensor.data = nullptr;
     tensor.source = -1;
     return graph_.AddTensor(std::move(tensor));
+  }
+
+  /// What only moves a dequantized tensor moves the stored one, so that the dequantization meets what computes.
+  void MoveBeforeDequantizations() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Op op = graph_.nodes[i].op;
+      const TensorId stored =
+          op == Op::kTranspose || op == Op::kReshape ? Stored(graph_.nodes[i].inputs[0]) : ir::kNoTensor;
+      if (stored == ir::kNoTensor || graph_.tensor(stored).quantization->per_channel()) continue;
+      const TensorId real = graph_.nodes[i].outputs[0];
+      const TensorId moved = NewTensor(real, *graph_.tensor(stored).quantization);
+      graph_.tensor(moved).type = graph_.tensor(stored).type;
+      Node dequantize = graph_.nodes[i];
+      dequantize.op = Op::kDequantize;
+      dequantize.attributes.clear();
+      dequantize.inputs = {moved};
+      graph_.nodes[i].inputs = {stored};
+      graph_.nodes[i].outputs = {moved};
+      graph_.nodes.insert(graph_.nodes.begin() + static_cast<int64_t>(i) + 1, std::move(dequantize));
+    }
   }
 
   /// Fuses node `p`, whose output node `q` quantizes. Gives the reason if it stays float.

@@ -200,7 +200,34 @@ TEST(OnnxQuantized, UnsignedInputsAndOutputsStayUnsigned) {
   EXPECT_EQ(test::PlanRunner(made.plan).Run({{20, 7}})[0], (test::Bytes{29, 18}));
   EXPECT_TRUE(std::any_of(made.graph.nodes.begin(), made.graph.nodes.end(),
                           [](const ir::Node& n) { return n.op == Op::kFullyConnected; }));
-  for (const ir::Tensor& t : made.graph.tensors) EXPECT_NE(t.type, DataType::kFloat32) << t.name;
+  for (const ir::Node& n : made.graph.nodes) EXPECT_NE(n.op, Op::kDequantize);
+}
+
+/// Weights that the import turns round stay integers, so that quantized convolutions become integer steps.
+TEST(OnnxQuantized, ConvolutionsBecomeIntegerSteps) {
+  OnnxBuilder b;
+  b.Input("x", {1, 2, 3, 3});
+  b.Constant("s", {}, std::vector<float>{0.5f});
+  b.Constant("z", {}, std::vector<uint8_t>{10});
+  b.Constant("w", {3, 2, 2, 2}, std::vector<int8_t>(24, 1));
+  b.Constant("ws", {3}, std::vector<float>{0.5f, 0.25f, 1.0f});
+  b.Constant("wz", {3}, std::vector<int8_t>{0, 0, 0});
+  b.Node("QuantizeLinear", {"x", "s", "z"}, "xq");
+  b.Node("DequantizeLinear", {"xq", "s", "z"}, "xd");
+  SetInt(b.Node("DequantizeLinear", {"w", "ws", "wz"}, "wd"), "axis", 0);
+  b.Node("Conv", {"xd", "wd"}, "c");
+  b.Node("QuantizeLinear", {"c", "s", "z"}, "cq");
+  b.Node("DequantizeLinear", {"cq", "s", "z"}, "y");
+  b.Output("y", {1, 3, 2, 2});
+  const Conversion made = Convert(b);
+  ASSERT_EQ(Errors(made), "");
+  for (const ir::Node& node : made.graph.nodes) {
+    if (node.op == Op::kConv2d) {
+      EXPECT_EQ(made.graph.tensor(node.inputs[0]).type, DataType::kInt8);
+    }
+  }
+  // Each cell sums 8 products of 1 with the weights' scales.
+  EXPECT_EQ(Outputs(b, std::vector<float>(18, 1.0f)), (std::vector<float>{4, 4, 4, 4, 2, 2, 2, 2, 8, 8, 8, 8}));
 }
 
 /// Between convolutions, neither a reflected border nor an upsampling needs the other layout.

@@ -203,6 +203,51 @@ TEST(OnnxQuantized, UnsignedInputsAndOutputsStayUnsigned) {
   for (const ir::Node& n : made.graph.nodes) EXPECT_NE(n.op, Op::kDequantize);
 }
 
+/// The function of the only step, or how many steps there are.
+std::string OnlyFunction(const OnnxBuilder& b) {
+  const Conversion made = Convert(b);
+  EXPECT_EQ(Errors(made), "");
+  if (made.graph.nodes.size() != 1) return std::to_string(made.graph.nodes.size()) + " steps";
+  return made.graph.nodes[0].StringOr("function", "none");
+}
+
+TEST(OnnxFunctions, WrittenAsArithmeticBecomeOneStep) {
+  OnnxBuilder gelu;
+  gelu.Input("x", {4});
+  gelu.Output("y", {4});
+  gelu.Constant("root", {}, std::vector<float>{1.4142135381698608f});
+  gelu.Constant("one", {}, std::vector<float>{1});
+  gelu.Constant("half", {}, std::vector<float>{0.5f});
+  gelu.Node("Div", {"x", "root"}, "a");
+  gelu.Node("Erf", {"a"}, "b");
+  gelu.Node("Add", {"b", "one"}, "c");
+  gelu.Node("Mul", {"x", "c"}, "d");
+  gelu.Node("Mul", {"d", "half"}, "y");
+  EXPECT_EQ(OnlyFunction(gelu), "gelu");
+  OnnxBuilder swish;
+  swish.Input("x", {4});
+  swish.Output("y", {4});
+  swish.Constant("three", {}, std::vector<float>{3});
+  swish.Constant("six", {}, std::vector<float>{6});
+  swish.Constant("zero", {}, std::vector<float>{0});
+  swish.Node("Add", {"x", "three"}, "a");
+  swish.Node("Clip", {"a", "zero", "six"}, "b");
+  swish.Node("Mul", {"x", "b"}, "c");
+  swish.Node("Div", {"c", "six"}, "y");
+  EXPECT_EQ(OnlyFunction(swish), "hard_swish");
+  OnnxBuilder mish;
+  mish.Input("x", {4});
+  mish.Output("y", {4});
+  mish.Node("Softplus", {"x"}, "a");
+  mish.Node("Tanh", {"a"}, "b");
+  mish.Node("Mul", {"x", "b"}, "y");
+  EXPECT_EQ(OnlyFunction(mish), "mish");
+  // Another factor is another function.
+  gelu.Constant("other", {}, std::vector<float>{0.25f});
+  gelu.model().mutable_graph()->mutable_node(4)->set_input(1, "other");
+  EXPECT_EQ(OnlyFunction(gelu), "5 steps");
+}
+
 /// Weights that the import turns round stay integers, so that quantized convolutions become integer steps.
 TEST(OnnxQuantized, ConvolutionsBecomeIntegerSteps) {
   OnnxBuilder b;

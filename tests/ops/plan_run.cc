@@ -131,6 +131,8 @@ std::vector<uint8_t> Pack(DataType type, const std::vector<double>& values) {
       return PackAs<int32_t>(values);
     case DataType::kInt64:
       return PackAs<int64_t>(values);
+    case DataType::kUint32:
+      return PackAs<uint32_t>(values);
     default:
       ADD_FAILURE() << "no such element type";
       return {};
@@ -152,6 +154,8 @@ std::vector<double> Unpack(DataType type, const std::vector<uint8_t>& bytes) {
       return UnpackAs<int32_t>(bytes);
     case DataType::kInt64:
       return UnpackAs<int64_t>(bytes);
+    case DataType::kUint32:
+      return UnpackAs<uint32_t>(bytes);
     default:
       ADD_FAILURE() << "no such element type";
       return {};

@@ -10,7 +10,7 @@ import sys
 
 ALLOWED = re.compile(r"""
     mem(cpy|move|set|cmp|chr) | str(len|cmp|ncmp)
-  | (acos|asin|atan|atan2|ceil|cos|cosh|erf|exp|exp2|expm1|floor|fmod|log|log1p|lround|nearbyint|pow|remainder|rint|round|sin|sinh|sqrt|tan|tanh|trunc)f?
+  | (acosh?|asinh?|atanh?|atan2|ceil|cos|cosh|erf|exp|exp2|expm1|floor|fmod|log|log1p|lround|nearbyint|pow|remainder|rint|round|sin|sinh|sqrt|tan|tanh|trunc)f?
   | __(popcount|clz|ctz|ashl|ashr|lshr|u?div|u?mod|mul|fix\w*|float\w*)[sdt][ift]\w*   # the compiler's arithmetic
   | _GLOBAL_OFFSET_TABLE_ | __stack_chk_fail | __cxa_pure_virtual
   | __assert_fail                                                                     # FlatBuffers' assertions, in debug builds

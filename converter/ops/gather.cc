@@ -3,6 +3,7 @@
 #include "converter/ir/op_def.h"
 #include "converter/ops/index_map.h"
 #include "converter/ops/onnx_gather.h"
+#include "converter/ops/onnx_grid_sample.h"
 #include "converter/ops/onnx_index_map.h"
 #include "converter/ops/quantized_params.h"
 
@@ -78,10 +79,10 @@ bool Commute(std::span<const int64_t> permutation, Node& node) {
   return true;
 }
 
-constexpr OnnxImport kOnnx[] = {{"Gather", 1, ImportOnnxGather},    {"GatherElements", 11, ImportOnnxGatherElements},
-                                {"OneHot", 9, ImportOnnxOneHot},    {"Hardmax", 1, ImportOnnxHardmax},
-                                {"Tile", 1, ImportOnnxTile},        {"Expand", 8, ImportOnnxExpand},
-                                {"Compress", 9, ImportOnnxCompress}};
+constexpr OnnxImport kOnnx[] = {{"Gather", 1, ImportOnnxGather},     {"GatherElements", 11, ImportOnnxGatherElements},
+                                {"OneHot", 9, ImportOnnxOneHot},     {"Hardmax", 1, ImportOnnxHardmax},
+                                {"Tile", 1, ImportOnnxTile},         {"Expand", 8, ImportOnnxExpand},
+                                {"Compress", 9, ImportOnnxCompress}, {"GridSample", 16, ImportOnnxGridSample}};
 
 }  // namespace
 

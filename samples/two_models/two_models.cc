@@ -62,7 +62,7 @@ struct Source {
   double hz;
   uint64_t period = 0, due = 0;
 };
-constexpr int kCamera = 0, kAudio = 1;
+constexpr int kAudio = 1;  // The camera comes first.
 
 /// Releases what is due; the time of the next release.
 uint64_t ReleaseDue(takt::Scheduler& scheduler, std::span<Source, 2> sources, uint64_t now) {

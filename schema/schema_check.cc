@@ -55,6 +55,9 @@ static_assert(sizeof(schema::BinaryParams) == 40 && sizeof(schema::CompareParams
 static_assert(sizeof(schema::ReduceParams) == 8 && sizeof(schema::ArgReduceParams) == 2);
 static_assert(sizeof(schema::CumulativeSumParams) == 3 && sizeof(schema::LocalResponseNormalizationParams) == 16);
 static_assert(sizeof(schema::LogicParams) == 1 && sizeof(schema::SelectParams) == 1 && sizeof(schema::CastParams) == 1);
+static_assert(sizeof(schema::TopKParams) == 2 && sizeof(schema::ReverseSequenceParams) == 2);
+static_assert(sizeof(schema::GatherNdParams) == 1 && sizeof(schema::ScatterNdParams) == 1);
+static_assert(sizeof(schema::UpdateSliceParams) == 1 && sizeof(schema::DetectionParams) == 44);
 static_assert(sizeof(schema::Tensor) == 12 && sizeof(schema::Live) == 6 && sizeof(schema::Constant) == 16);
 static_assert(sizeof(schema::Arena) == 12 && sizeof(schema::Limits) == 16);
 

@@ -16,17 +16,21 @@
 #include "converter/cli/session.h"
 #include "converter/cli/terminal.h"
 #include "converter/cli/verbs.h"
+#include "converter/frontend/operator_list.h"
 #include "converter/report/model_report.h"
 #include "converter/report/plan_report.h"
 
 namespace takt::cli {
 namespace {
 
-struct Options {
-  std::string file, port = "reference", svg;
-  ConvertOptions convert;
+struct Options : ModelOptions {
+  std::string port = "reference", svg;
   bool json = false;
 };
+
+bool IsOnnx(const std::string& path) {
+  return std::filesystem::path(path).extension() == ".onnx";
+}
 
 int InspectPlan(const Options& options, const std::vector<uint8_t>& bytes) {
   const PlanFile file(options.file, bytes);
@@ -44,19 +48,22 @@ int InspectPlan(const Options& options, const std::vector<uint8_t>& bytes) {
   return kDone;
 }
 
-int InspectModel(const Options& options, const std::vector<uint8_t>& bytes) {
-  ConvertOptions convert = options.convert;
+/// What an operator that can't be read becomes is not known; all are listed, those that the importer refuses with why.
+int InspectModel(Options& options, const std::vector<uint8_t>& bytes) {
+  const bool is_onnx = IsOnnx(options.file);
   std::optional<ir::Graph> imported;
-  convert.on_stage = [&](const std::string&, const ir::Graph& graph) {
+  options.convert.on_stage = [&](const std::string&, const ir::Graph& graph) {
     if (!imported.has_value()) imported = graph;
   };
-  const Conversion made = ConvertTflite(bytes, std::filesystem::path(options.file).filename().string(), convert);
-  if (!imported.has_value()) {
+  const Conversion made = ConvertModel(options).made;
+  const auto operators = is_onnx ? frontend::OnnxOperatorList(bytes) : frontend::TfliteOperatorList(bytes);
+  if (operators.empty() && !imported.has_value()) {
     std::vector<std::string> reasons;
     for (const Diagnostic& diagnostic : made.diagnostics.all()) reasons.push_back(diagnostic.ToString());
     throw InputError(absl::StrCat(options.file, ": can't be imported\n", absl::StrJoin(reasons, "\n")));
   }
-  const report::ModelReport model = report::ReportModel(*imported, made.diagnostics);
+  const report::ModelReport model =
+      report::ReportModel(operators, imported.has_value() ? &*imported : nullptr, made.diagnostics);
   if (options.json) {
     std::printf("%s\n", report::ModelJson(model).dump(2).c_str());
   } else {
@@ -65,9 +72,10 @@ int InspectModel(const Options& options, const std::vector<uint8_t>& bytes) {
   return kDone;
 }
 
-int Run(const Options& options) {
+int Run(Options& options) {
   const std::vector<uint8_t> bytes = ReadFile(options.file);
-  return IsTfliteModel(bytes) ? InspectModel(options, bytes) : InspectPlan(options, bytes);
+  const bool is_model = IsTfliteModel(bytes) || IsOnnx(options.file);
+  return is_model ? InspectModel(options, bytes) : InspectPlan(options, bytes);
 }
 
 }  // namespace
@@ -75,17 +83,18 @@ int Run(const Options& options) {
 void AddInspect(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("inspect", "Shows what a plan or a model is made of");
   auto options = std::make_shared<Options>();
-  verb->add_option("file", options->file, "A .takt plan or a .tflite model")->required();
+  verb->add_option("file", options->file, "A .takt plan, or a .tflite or .onnx model")->required();
   verb->add_option("--port", options->port, "Kernels whose runtime arena is stated")->capture_default_str();
-  AddNumericsOption(*verb, options->convert.numerics);
+  AddModelOptions(*verb, *options);
   verb->add_option("--svg", options->svg, "File for the plan's memory map as a picture");
   verb->add_flag("--json", options->json, "As JSON: arenas, steps, tensors; of a model: ops");
-  verb->footer(std::string("Examples:\n"
-                           "  takt inspect kws.takt           # arenas, steps, memory map, peak\n"
-                           "  takt inspect kws.takt --json\n"
-                           "  takt inspect kws.takt --svg map.svg\n"
-                           "  takt inspect kws.tflite         # op by op: does it convert?\n") +
-               kExitCodes);
+  verb->footer(
+      std::string("Examples:\n"
+                  "  takt inspect kws.takt           # arenas, steps, memory map, peak\n"
+                  "  takt inspect kws.takt --json\n"
+                  "  takt inspect kws.takt --svg map.svg\n"
+                  "  takt inspect kws.tflite         # op by op: does it convert, into what, and if not, why?\n") +
+      kExitCodes);
   verb->callback([options, &action] { action = [options] { return Run(*options); }; });
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "converter/frontend/graph_io.h"
 #include "converter/frontend/operator_order.h"
+#include "converter/frontend/tflite_fold.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/frontend/tflite_tensors.h"
 #include "converter/ir/op_def.h"
@@ -77,6 +78,7 @@ class Importer {
   bool IsHybrid(const Operator& op) const;
   ir::TensorId FloatWeights(const Operator& op, int index);
   void Reshape(size_t first_node);
+  bool IsEmpty(int32_t id) const { return IsTensor(id) && graph_.tensor(id).element_count() == 0; }
   bool IsTensor(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < subgraph_->tensors()->size(); }
   void Error(std::string message, const std::string& tensor = "", int node = -1, const std::string& node_name = "") {
     diagnostics_.Error({graph_.name, node, node_name, tensor}, std::move(message));
@@ -216,13 +218,15 @@ void Importer::CheckGiven() {
   std::vector<bool> written(graph_.tensors.size());
   for (size_t i = 0; i < written.size(); ++i) written[i] = graph_.tensors[i].is_constant();
   for (ir::TensorId id : graph_.inputs) {
-    if (written[static_cast<size_t>(id)])
+    if (IsEmpty(id))
+      Error("is a graph input without elements; leave it out of the model's inputs", graph_.tensor(id).name);
+    else if (written[static_cast<size_t>(id)])
       Error("is a graph input twice, or also a constant; export it as one", graph_.tensor(id).name);
     written[static_cast<size_t>(id)] = true;
   }
   for (size_t i = 0; i < operators_.size(); ++i) {
     for (int32_t id : operators_[i].ids.outputs) {
-      if (!IsTensor(id)) continue;
+      if (!IsTensor(id) || IsEmpty(id)) continue;
       if (written[static_cast<size_t>(id)]) {
         Error(
             "is written here, but is a constant, a graph input or another operator's output; each tensor has one "
@@ -240,7 +244,11 @@ void Importer::CheckGiven() {
   for (size_t i = 0; i < operators_.size(); ++i) {
     for (int32_t id : operators_[i].ids.inputs) need(id, static_cast<int>(i), operators_[i].name);
   }
-  for (int32_t id : graph_.outputs) need(id, -1, "");
+  for (int32_t id : graph_.outputs) {
+    need(id, -1, "");
+    if (IsEmpty(id))
+      Error("is a graph output without elements; leave it out of the model's outputs", graph_.tensor(id).name);
+  }
 }
 
 std::vector<int> Importer::Order() {
@@ -283,10 +291,14 @@ bool Importer::ForwardConstant(const Operator& op) {
 
 /// Float activations with int8 weights.
 bool Importer::IsHybrid(const Operator& op) const {
-  const bool weighted = op.name == "CONV_2D" || op.name == "DEPTHWISE_CONV_2D" || op.name == "FULLY_CONNECTED";
-  if (!weighted || op.ids.inputs.size() < 2 || op.ids.inputs[0] < 0 || op.ids.inputs[1] < 0) return false;
+  static const std::set<std::string> kWeighted = {"CONV_2D",         "CONV_3D",        "DEPTHWISE_CONV_2D",
+                                                  "FULLY_CONNECTED", "TRANSPOSE_CONV", "BATCH_MATMUL"};
+  const size_t x = op.name == "TRANSPOSE_CONV" ? 2 : 0;
+  if (kWeighted.count(op.name) == 0 || op.ids.inputs.size() <= std::max<size_t>(x, 1) || op.ids.inputs[x] < 0 ||
+      op.ids.inputs[1] < 0)
+    return false;
   const ir::Tensor& weights = graph_.tensor(op.ids.inputs[1]);
-  return graph_.tensor(op.ids.inputs[0]).type == DataType::kFloat32 && weights.type == DataType::kInt8 &&
+  return graph_.tensor(op.ids.inputs[x]).type == DataType::kFloat32 && weights.type == DataType::kInt8 &&
          weights.is_constant() && weights.quantization.has_value();
 }
 
@@ -318,6 +330,7 @@ void Importer::Import(int index) {
   const auto good = [&](int32_t id) { return id == ir::kNoTensor || good_[static_cast<size_t>(id)]; };
   if (!std::all_of(op.ids.inputs.begin(), op.ids.inputs.end(), good)) return;
   if (!std::all_of(op.ids.outputs.begin(), op.ids.outputs.end(), good)) return;
+  if (std::all_of(op.ids.outputs.begin(), op.ids.outputs.end(), [this](int32_t id) { return IsEmpty(id); })) return;
   if (ForwardConstant(op)) return;
   const size_t first = graph_.nodes.size();
   const size_t errors = diagnostics_.error_count();
@@ -327,6 +340,8 @@ void Importer::Import(int index) {
   if (diagnostics_.error_count() != errors) return;
   Reshape(first);
   for (size_t i = first; i < graph_.nodes.size(); ++i) ir::VerifyNode(graph_, static_cast<int>(i), diagnostics_);
+  ReportEmptyOperands(graph_, first, diagnostics_);
+  if (diagnostics_.error_count() == errors) FoldPlainConstants(graph_, first);
 }
 
 std::optional<ir::Graph> Importer::Run() {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "converter/frontend/tflite_sparse.h"
 
 namespace takt::frontend {
 namespace {
@@ -112,7 +113,6 @@ bool TfliteTensorReader::Error(std::string message) {
 
 bool TfliteTensorReader::ReadType(const tflite::Tensor& source, ir::Tensor& tensor) {
   tensor.type = TypeOf(source.type());
-  if (source.sparsity() != nullptr) return Error("is sparse; export the model dense");
   if (source.is_variable()) return Error("is a variable; models that keep state are not supported yet");
   if (tensor.type != DataType::kNone) return true;
   const char* type = tflite::EnumNameTensorType(source.type());
@@ -139,12 +139,12 @@ bool TfliteTensorReader::ReadDims(const tflite::Tensor& source, ir::Tensor& tens
     return Error(absl::StrCat("has rank ", tensor.dims.size(), "; allowed are up to 6"));
   int64_t count = 1;
   for (int32_t dim : tensor.dims) {
-    if (dim <= 0) {
+    if (dim < 0) {
       return Error(absl::StrCat("has dimension ", dim,
-                                "; dimensions are positive (export the model with a fixed shape, or give "
+                                "; dimensions are not negative (export the model with a fixed shape, or give "
                                 "--shape NAME=DIMS for an input that leaves it open)"));
     }
-    if (count > kMaxTensorBytes / dim) return Error("is larger than 2 GiB; a tensor has at most that");
+    if (dim > 0 && count > kMaxTensorBytes / dim) return Error("is larger than 2 GiB; a tensor has at most that");
     count *= dim;
   }
   if (count > kMaxTensorBytes * 8 / BitWidth(tensor.type))
@@ -189,7 +189,8 @@ bool TfliteTensorReader::ReadQuantization(const tflite::Tensor& source, ir::Tens
 }
 
 bool TfliteTensorReader::ReadData(const tflite::Tensor& source, ir::Tensor& tensor) {
-  if (source.buffer() == 0) return true;
+  if (tensor.element_count() == 0) tensor.data = std::make_shared<const ir::Bytes>();
+  if (source.buffer() == 0 || tensor.is_constant()) return true;
   if (model_.buffers() == nullptr || source.buffer() >= model_.buffers()->size()) {
     return Error(absl::StrCat("names buffer ", source.buffer(), ", which is missing; the file is damaged"));
   }
@@ -205,6 +206,14 @@ bool TfliteTensorReader::ReadData(const tflite::Tensor& source, ir::Tensor& tens
     bytes = file_.subspan(static_cast<size_t>(buffer.offset()), static_cast<size_t>(buffer.size()));
   }
   if (bytes.empty()) return true;
+  if (source.sparsity() != nullptr) {
+    if (BitWidth(tensor.type) < 8) return Error("is sparse, of int4 elements; export the model dense");
+    ir::Bytes dense;
+    const std::string reason = ExpandSparse(*source.sparsity(), tensor.dims, BitWidth(tensor.type) / 8, bytes, dense);
+    if (!reason.empty()) return Error(reason);
+    tensor.data = std::make_shared<const ir::Bytes>(std::move(dense));
+    return true;
+  }
   if (static_cast<int64_t>(bytes.size()) != tensor.byte_size()) {
     return Error(absl::StrCat("has ", bytes.size(), " bytes of data; its shape needs ", tensor.byte_size()));
   }

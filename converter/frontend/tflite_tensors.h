@@ -14,7 +14,7 @@
 namespace takt::frontend {
 
 /// uint8 tensors with a quantization become int8: 128 less in each value and zero point, so that real values stay.
-/// Constants of float16 become float32.
+/// Constants of float16 become float32, sparse ones dense.
 class TfliteTensorReader {
  public:
   /// `file` holds `model`; both and `options` outlive the reader.

@@ -84,7 +84,9 @@ bool Checker::Error(std::string message, TensorId id) {
 void Checker::CheckTensor(TensorId id) {
   const Tensor& t = graph_.tensor(id);
   for (int32_t dim : t.dims) {
-    if (dim <= 0) Error(absl::StrCat("has dimension ", dim, "; dimensions are positive"), id);
+    // A constant without elements says so (axes of a reduction, a scalar's shape); no node reads it.
+    if (dim < 0 || (dim == 0 && !t.is_constant()))
+      Error(absl::StrCat("has dimension ", dim, "; dimensions are positive"), id);
   }
   if (t.is_constant() && static_cast<int64_t>(t.data->size()) != t.byte_size()) {
     Error(absl::StrCat("has ", t.data->size(), " bytes of data; its shape needs ", t.byte_size()), id);

@@ -1,4 +1,5 @@
-// arg_reduce: axis, smallest. cumulative_sum: axis, exclusive, reverse.
+// arg_reduce: axis, smallest. cumulative_sum: axis, exclusive, reverse. top_k: axis, k, smallest. reverse_sequence:
+// axis, batch_axis.
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
@@ -31,6 +32,32 @@ std::string InferSum(const Graph& graph, const Node& node, std::vector<TensorTyp
   return CheckAxis(input, node.Int("axis"));
 }
 
+std::string InferTopK(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  const Tensor& input = graph.tensor(node.inputs[0]);
+  const int64_t axis = node.Int("axis"), k = node.Int("k");
+  const std::string reason = CheckAxis(input, axis);
+  if (!reason.empty()) return reason;
+  std::vector<int32_t> dims = input.dims;
+  int32_t& size = dims[static_cast<size_t>(axis)];
+  if (k < 1 || k > size) return "k is " + std::to_string(k) + "; allowed is 1 to " + std::to_string(size);
+  size = static_cast<int32_t>(k);
+  outputs = {{input.type, dims}, {graph.tensor(node.outputs[1]).type, dims}};
+  return "";
+}
+
+std::string InferReverse(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  const Tensor &input = graph.tensor(node.inputs[0]), &lengths = graph.tensor(node.inputs[1]);
+  const int64_t axis = node.Int("axis"), batch = node.Int("batch_axis");
+  for (const int64_t a : {axis, batch})
+    if (const std::string reason = CheckAxis(input, a); !reason.empty()) return reason;
+  if (axis == batch) return "the batch is along the axis that is reversed";
+  if (lengths.type != DataType::kInt32 && lengths.type != DataType::kInt64) return "lengths must be int32 or int64";
+  if (lengths.dims != std::vector<int32_t>{input.dims[static_cast<size_t>(batch)]})
+    return "has lengths of shape " + DimsText(lengths.dims) + "; there is one for each index of the batch axis";
+  outputs = {{input.type, input.dims}};
+  return "";
+}
+
 void LowerArg(const Node&, backend::StepBuilder& step) {
   const Node node = step.node();
   const schema::ArgReduceParams params(static_cast<uint8_t>(node.Int("axis")), node.IntOr("smallest", 0) != 0);
@@ -43,6 +70,23 @@ void LowerSum(const Node&, backend::StepBuilder& step) {
   const schema::CumulativeSumParams params(static_cast<uint8_t>(node.Int("axis")), node.IntOr("exclusive", 0) != 0,
                                            node.IntOr("reverse", 0) != 0);
   step.Set(Op::kCumulativeSum, Numerics::kAny, params, node.inputs, node.outputs);
+}
+
+void LowerTopK(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  if (!SameQuantization(step.tensor(node.inputs[0]), step.tensor(node.outputs[0])))
+    return step.Error("keeps its input's quantization; give its output the same", node.outputs[0]);
+  const schema::TopKParams params(static_cast<uint8_t>(node.Int("axis")), node.IntOr("smallest", 0) != 0);
+  step.Set(Op::kTopK, Numerics::kAny, params, node.inputs, node.outputs);
+}
+
+void LowerReverse(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  if (!SameQuantization(step.tensor(node.inputs[0]), step.tensor(node.outputs[0])))
+    return step.Error("keeps its input's quantization; give its output the same", node.outputs[0]);
+  const schema::ReverseSequenceParams params(static_cast<uint8_t>(node.Int("axis")),
+                                             static_cast<uint8_t>(node.Int("batch_axis")));
+  step.Set(Op::kReverseSequence, Numerics::kAny, params, node.inputs, node.outputs);
 }
 
 /// The axis that input 1 names, from the front.
@@ -76,6 +120,27 @@ void ImportCumsum(frontend::TfliteNode& node) {
            {{"axis", *axis},
             {"exclusive", int64_t{options != nullptr && options->exclusive()}},
             {"reverse", int64_t{options != nullptr && options->reverse()}}});
+}
+
+/// Along the last axis.
+void ImportTopK(frontend::TfliteNode& node) {
+  if (!node.CheckArity(2, 2, 2)) return;
+  const auto k = node.ConstantInts(1);
+  const size_t rank = node.tensor(node.input(0)).dims.size();
+  if (!k) return;
+  if (k->size() != 1 || rank == 0) return node.Error("takes one k, and an input of at least one dimension");
+  node.Add(Op::kTopK, {node.input(0)}, {{"axis", static_cast<int64_t>(rank) - 1}, {"k", (*k)[0]}});
+}
+
+void ImportReverse(frontend::TfliteNode& node) {
+  if (!node.CheckArity(2, 2, 1)) return;
+  const auto* options = node.options<tflite::ReverseSequenceOptions>();
+  const size_t rank = node.tensor(node.input(0)).dims.size();
+  const auto axis = node.Axis(options != nullptr ? options->seq_dim() : 0, rank);
+  const auto batch = node.Axis(options != nullptr ? options->batch_dim() : 0, rank);
+  if (!axis || !batch) return;
+  node.Add(Op::kReverseSequence, {node.input(0), node.input(1)},
+           {{"axis", static_cast<int64_t>(*axis)}, {"batch_axis", static_cast<int64_t>(*batch)}});
 }
 
 bool CommuteSum(std::span<const int64_t> permutation, Node& node) {
@@ -130,6 +195,12 @@ constexpr AttributeRule kArgAttributes[] = {{"axis", AttributeKind::kInt, true},
 constexpr AttributeRule kSumAttributes[] = {{"axis", AttributeKind::kInt, true},
                                             {"exclusive", AttributeKind::kInt, false},
                                             {"reverse", AttributeKind::kInt, false}};
+constexpr AttributeRule kTopKAttributes[] = {
+    {"axis", AttributeKind::kInt, true}, {"k", AttributeKind::kInt, true}, {"smallest", AttributeKind::kInt, false}};
+constexpr AttributeRule kReverseAttributes[] = {{"axis", AttributeKind::kInt, true},
+                                                {"batch_axis", AttributeKind::kInt, true}};
+constexpr TfliteImport kTopKTflite[] = {{48, "TOPK_V2", ImportTopK}};
+constexpr TfliteImport kReverseTflite[] = {{112, "REVERSE_SEQUENCE", ImportReverse}};
 constexpr TfliteImport kArgTflite[] = {{56, "ARG_MAX", ImportArgMax}, {79, "ARG_MIN", ImportArgMin}};
 constexpr TfliteImport kSumTflite[] = {{128, "CUMSUM", ImportCumsum}};
 constexpr OnnxImport kArgOnnx[] = {{"ArgMax", 1, ImportOnnxArgMax}, {"ArgMin", 1, ImportOnnxArgMin}};
@@ -139,8 +210,13 @@ constexpr OnnxImport kSumOnnx[] = {{"CumSum", 11, ImportOnnxCumSum}};
 
 extern const OpDef kArgReduceDef;
 extern const OpDef kCumulativeSumDef;
+extern const OpDef kTopKDef;
+extern const OpDef kReverseSequenceDef;
 const OpDef kArgReduceDef = {Op::kArgReduce, kArgAttributes, InferArg, LowerArg, kArgTflite, NpuClass::kNone, kArgOnnx};
 const OpDef kCumulativeSumDef = {Op::kCumulativeSum, kSumAttributes,  InferSum, LowerSum,
                                  kSumTflite,         NpuClass::kNone, kSumOnnx, CommuteSum};
+const OpDef kTopKDef = {Op::kTopK, kTopKAttributes, InferTopK, LowerTopK, kTopKTflite};
+const OpDef kReverseSequenceDef = {Op::kReverseSequence, kReverseAttributes, InferReverse, LowerReverse,
+                                   kReverseTflite};
 
 }  // namespace takt::ir

@@ -32,14 +32,15 @@ struct OutputStages {
   int left_shift = 0;
 };
 
-OutputStages SquaredDifference(backend::StepBuilder& step, float a, float b, float out) {
+/// wide: int16.
+OutputStages SquaredDifference(backend::StepBuilder& step, float a, float b, float out, bool wide) {
   OutputStages stages;
   if (step.numerics() == Numerics::kTflite) {
-    stages.left_shift = 7;
+    stages.left_shift = wide ? 0 : 7;
     const double twice = 2.0 * static_cast<double>(std::max(a, b));
     stages.a = QuantizeMultiplier(static_cast<double>(a) / twice);
     stages.b = QuantizeMultiplier(static_cast<double>(b) / twice);
-    stages.output = QuantizeMultiplier(twice * twice / ((1 << 14) * static_cast<double>(out)));
+    stages.output = QuantizeMultiplier(twice * twice / ((1 << 2 * stages.left_shift) * static_cast<double>(out)));
   } else {
     const float root = std::sqrt(out);
     stages.a_scale = CheckedScale(a / root, step);
@@ -73,9 +74,9 @@ void LowerQuantized(backend::StepBuilder& step, schema::BinaryFunction function)
   if (!extreme && function != squared_difference && function != prelu)
     return step.Error(std::string("has no quantized rule for ") + schema::EnumNameBinaryFunction(function) +
                       "; keep the operator in float32");
-  if (output.type != DataType::kInt8) return step.Error("takes float32, int32, int64 or int8");
   OutputStages stages;
-  if (function == squared_difference) stages = SquaredDifference(step, ScaleOf(a), ScaleOf(b), ScaleOf(output));
+  if (function == squared_difference)
+    stages = SquaredDifference(step, ScaleOf(a), ScaleOf(b), ScaleOf(output), output.type == DataType::kInt16);
   if (function == prelu) stages = Prelu(step, ScaleOf(a), ScaleOf(b), ScaleOf(output));
   const auto narrow = [](int32_t shift) { return static_cast<int8_t>(shift); };
   const schema::BinaryParams params(

@@ -27,7 +27,9 @@ std::string InferPad(const Graph& graph, const Node& node, std::vector<TensorTyp
   std::vector<int32_t> dims = input.dims;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (before[i] < 0 || after[i] < 0) return "pads must not be negative";
-    dims[i] += static_cast<int32_t>(before[i] + after[i]);
+    const int64_t dim = dims[i] + before[i] + after[i];
+    if (dim > std::numeric_limits<int32_t>::max()) return "pads make dimension " + std::to_string(i) + " too large";
+    dims[i] = static_cast<int32_t>(dim);
   }
   outputs = {{input.type, dims}};
   return "";
@@ -229,9 +231,10 @@ constexpr TfliteImport kTransposeTflite[] = {{39, "TRANSPOSE", ImportTranspose},
                                              {26, "SPACE_TO_DEPTH", ImportSpaceToDepth},
                                              {37, "BATCH_TO_SPACE_ND", ImportBatchToSpace},
                                              {38, "SPACE_TO_BATCH_ND", ImportSpaceToBatch}};
-constexpr TfliteImport kCopyTflite[] = {{77, "SHAPE", ImportShape}, {93, "ZEROS_LIKE", ImportZerosLike},
-                                        {94, "FILL", ImportFill},   {96, "RANGE", ImportRange},
-                                        {110, "RANK", ImportRank},  {145, "BROADCAST_ARGS", ImportBroadcastArgs}};
+constexpr TfliteImport kCopyTflite[] = {{77, "SHAPE", ImportShape},    {93, "ZEROS_LIKE", ImportZerosLike},
+                                        {94, "FILL", ImportFill},      {96, "RANGE", ImportRange},
+                                        {110, "RANK", ImportRank},     {145, "BROADCAST_ARGS", ImportBroadcastArgs},
+                                        {103, "UNIQUE", ImportUnique}, {124, "DENSIFY", ImportDensify}};
 constexpr OnnxImport kCopyOnnx[] = {{"Identity", 1, ImportOnnxIdentity}, {"Dropout", 1, ImportOnnxDropout}};
 constexpr OnnxImport kPadOnnx[] = {{"Pad", 1, ImportOnnxPad}};
 constexpr OnnxImport kTransposeOnnx[] = {{"Transpose", 1, ImportOnnxTranspose},

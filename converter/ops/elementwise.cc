@@ -73,7 +73,11 @@ void ImportMul(frontend::TfliteNode& node) {
 void ImportAddN(frontend::TfliteNode& node) {
   if (!node.CheckArity(2, 1 << 16, 1)) return;
   TensorId sum = node.input(0);
-  for (int i = 1; i + 1 < node.input_count(); ++i) sum = node.Emit(Op::kAdd, {sum, node.input(i)});
+  for (int i = 1; i + 1 < node.input_count(); ++i) {
+    const TensorId partial = node.NewTensor(node.tensor(node.output(0)), "/sum" + std::to_string(i));
+    node.AddTo(Op::kAdd, {sum, node.input(i)}, {partial});
+    sum = partial;
+  }
   node.Add(Op::kAdd, {sum, node.input(node.input_count() - 1)});
 }
 

@@ -5,6 +5,7 @@
 #include "converter/ops/binary.h"
 #include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
+#include "converter/ops/selections.h"
 #include "converter/ops/shape_rules.h"
 
 namespace takt::ir {
@@ -151,8 +152,13 @@ void ImportOnnxTrilu(frontend::OnnxNode& node) {
 constexpr AttributeRule kLogicAttributes[] = {{"function", AttributeKind::kString, true}};
 constexpr TfliteImport kLogicTflite[] = {
     {84, "LOGICAL_OR", ImportOr}, {86, "LOGICAL_AND", ImportAnd}, {87, "LOGICAL_NOT", ImportNot}};
-constexpr TfliteImport kSelectTflite[] = {
-    {64, "SELECT", ImportSelect}, {109, "WHERE", ImportWhere}, {123, "SELECT_V2", ImportSelectV2}};
+constexpr TfliteImport kSelectTflite[] = {{64, "SELECT", ImportSelect},
+                                          {85, "ONE_HOT", ImportOneHot},
+                                          {109, "WHERE", ImportWhere},
+                                          {113, "MATRIX_DIAG", ImportMatrixDiag},
+                                          {115, "MATRIX_SET_DIAG", ImportMatrixSetDiag},
+                                          {123, "SELECT_V2", ImportSelectV2},
+                                          {147, "BUCKETIZE", ImportBucketize}};
 constexpr OnnxImport kLogicOnnx[] = {
     {"And", 1, ImportOnnxAnd}, {"Or", 1, ImportOnnxOr}, {"Xor", 1, ImportOnnxXor}, {"Not", 1, ImportOnnxNot}};
 constexpr OnnxImport kSelectOnnx[] = {

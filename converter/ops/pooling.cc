@@ -56,7 +56,7 @@ void ImportL2(frontend::TfliteNode& node) {
   const auto* options = node.options<tflite::Pool2DOptions>();
   if (options == nullptr) return node.Error("has no Pool2DOptions");
   node.Note("becomes 4 steps: square, average pool, square root, clamp");
-  const TensorId squares = node.Emit(Op::kUnary, {node.input(0)}, {{"function", std::string("square")}});
+  const TensorId squares = node.Emit(Op::kUnary, {node.ToFloat(node.input(0))}, {{"function", std::string("square")}});
   auto attributes = PoolAttributes(node, *options);
   const std::string activation = std::get<std::string>(attributes["activation"]);
   attributes.erase("activation");
@@ -64,8 +64,8 @@ void ImportL2(frontend::TfliteNode& node) {
   double min = 0;
   double max = 0;
   ActivationRange(activation, min, max);
-  node.Add(Op::kClamp, {node.Emit(Op::kUnary, {mean}, {{"function", std::string("sqrt")}})},
-           {{"min", min}, {"max", max}});
+  node.AddFloat(Op::kClamp, {node.Emit(Op::kUnary, {mean}, {{"function", std::string("sqrt")}})},
+                {{"min", min}, {"max", max}});
 }
 void ImportMax(frontend::TfliteNode& node) {
   Import(node, Op::kMaxPool2d);

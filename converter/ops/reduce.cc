@@ -106,7 +106,7 @@ void LowerReduce(const Node&, backend::StepBuilder& step) {
     if (!SameQuantization(input, step.tensor(node.outputs[0])))
       return step.Error("compares stored values; requantize the input to the output's scale", node.inputs[0]);
     if (*function == schema::ReduceFunction::product)
-      return step.Error("has no quantized rule for the product; keep the operator in float32");
+      return step.Error("has no quantized rule for the product; dequantize its input");
   }
   const Axes axes(node, input);
   step.Set(Op::kReduce, Numerics::kAny, schema::ReduceParams(axes.span(), axes.count, *function), node.inputs,
@@ -159,6 +159,8 @@ void Import(frontend::TfliteNode& node) {
   if (!attributes) return;
   (*attributes)["function"] = std::string(kFunction);
   const bool extreme = kFunction == kMaximum || kFunction == kMinimum;
+  if (kFunction == kProduct && node.tensor(node.input(0)).quantization)
+    return node.AddFloat(Op::kReduce, {node.ToFloat(node.input(0))}, std::move(*attributes));
   node.Add(Op::kReduce, {extreme ? node.ToOutputScale(node.input(0)) : node.input(0)}, std::move(*attributes));
 }
 

@@ -116,4 +116,38 @@ void ImportBroadcastArgs(frontend::TfliteNode& node) {
   if (node.SetDims(0, {static_cast<int32_t>(rank)})) SetIntegers(node, *a);
 }
 
+/// The values of a vector, each once, in their order, and for each place the number of its value.
+void ImportUnique(frontend::TfliteNode& node) {
+  if (!node.CheckArity(1, 1, 2)) return;
+  const Tensor& x = node.tensor(node.input(0));
+  if (!x.is_constant() || x.dims.size() != 1)
+    return node.Error("has an output whose size depends on data; only a constant vector is supported", node.input(0));
+  const size_t element = BitWidth(x.type) / 8;
+  std::vector<Bytes> found;
+  std::vector<int64_t> places;
+  Bytes bytes;
+  for (size_t i = 0; i < x.data->size(); i += element) {
+    const Bytes value(x.data->begin() + static_cast<ptrdiff_t>(i),
+                      x.data->begin() + static_cast<ptrdiff_t>(i + element));
+    const auto at = std::find(found.begin(), found.end(), value);
+    places.push_back(at - found.begin());
+    if (at != found.end()) continue;
+    found.push_back(value);
+    bytes.insert(bytes.end(), value.begin(), value.end());
+  }
+  node.graph().tensor(node.output(0)).dims = {static_cast<int32_t>(found.size())};
+  node.graph().tensor(node.output(1)).dims = x.dims;
+  const bool narrow = node.tensor(node.output(1)).type == DataType::kInt32;
+  node.SetConstant(1, narrow ? ToBytes(std::vector<int32_t>(places.begin(), places.end())) : ToBytes(places));
+  node.SetConstant(0, std::move(bytes));
+}
+
+void ImportDensify(frontend::TfliteNode& node) {
+  if (!node.CheckArity(1, 1, 1)) return;
+  const Tensor& x = node.tensor(node.input(0));
+  if (!x.is_constant()) return node.Error("makes a computed tensor dense; only constants are sparse", node.input(0));
+  node.graph().tensor(node.output(0)).type = x.type;  // float32 for the file's float16.
+  if (node.SetDims(0, x.dims)) node.SetConstant(0, *x.data);
+}
+
 }  // namespace takt::ir

@@ -12,6 +12,9 @@ void ImportZerosLike(frontend::TfliteNode& node);
 void ImportFill(frontend::TfliteNode& node);
 void ImportRange(frontend::TfliteNode& node);
 void ImportBroadcastArgs(frontend::TfliteNode& node);
+void ImportUnique(frontend::TfliteNode& node);
+/// Constants are read dense.
+void ImportDensify(frontend::TfliteNode& node);
 
 }  // namespace takt::ir
 

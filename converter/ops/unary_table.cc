@@ -1,8 +1,11 @@
 #include "converter/ops/unary_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
+#include <limits>
 
 #include "converter/ops/quantized_params.h"
 #include "engine/base/fixed_point.h"
@@ -69,9 +72,50 @@ Entry HardSwishTflite(float in_scale, const Tensor& output) {
   };
 }
 
+Entry AbsTflite(float in_scale, const Tensor& output) {
+  const bool same = in_scale == ScaleOf(output);
+  const FixedMultiplier m = QuantizeMultiplier(static_cast<double>(in_scale) / static_cast<double>(ScaleOf(output)));
+  return [=, zero_point = ZeroPointOf(output)](int32_t x) {
+    const int32_t magnitude = std::abs(x);
+    return zero_point + (same ? magnitude : MultiplyTflite(static_cast<uint32_t>(magnitude), m.multiplier, m.shift));
+  };
+}
+
+/// 1 / sqrt(x) of an integer above 0 as mantissa * 2^(shift - 31): five Newton steps from 1 on x / 2^2k, as Q3.
+FixedMultiplier InverseRoot(int32_t x) {
+  using namespace fixed_point;
+  if (x <= 1) return {std::numeric_limits<int32_t>::max(), 0};
+  int shift = -11;
+  const int pairs = (std::countl_zero(static_cast<uint32_t>(x)) - 1) / 2 - 1;
+  shift += pairs;
+  constexpr int32_t kThreeHalves = (1 << 28) + (1 << 27), kRootOfHalf = 1518500250;
+  const int32_t half = RoundingDivideByPowerOfTwo((x << 2 * pairs) >> 1, 1);
+  int32_t root = 1 << 28;
+  for (int i = 0; i < 5; ++i) {
+    const int32_t cube = ShiftLeft(Mul(Mul(root, root), root), 6);
+    root = ShiftLeft(Sub(Mul(kThreeHalves, root), Mul(half, cube)), 3);
+  }
+  root = Mul(root, kRootOfHalf);
+  return shift > 0 ? FixedMultiplier{root << shift, 0} : FixedMultiplier{root, shift};
+}
+
+/// 0, and what is below, give the largest value.
+Entry RsqrtTflite(float in_scale, const Tensor& output) {
+  constexpr int kFraction = 20;
+  const FixedMultiplier out =
+      QuantizeMultiplier(1.0 / (std::sqrt(static_cast<double>(in_scale)) * static_cast<double>(ScaleOf(output))));
+  return [=, zero_point = ZeroPointOf(output)](int32_t x) {
+    if (x <= 0) return 127;
+    const FixedMultiplier root = InverseRoot(x);
+    const int32_t fixed = MultiplyTflite(uint32_t{1}, root.multiplier, root.shift + kFraction);
+    return MultiplyTflite(static_cast<uint32_t>(fixed), out.multiplier, out.shift - kFraction) + zero_point;
+  };
+}
+
+/// Those of which TFLite rounds the float function, and those of which it has no int8 form.
 bool HasFloatTableInTflite(UnaryFunction f) {
-  return f == UnaryFunction::elu || f == UnaryFunction::gelu || f == UnaryFunction::gelu_tanh ||
-         f == UnaryFunction::exp || f == UnaryFunction::log;
+  using enum UnaryFunction;
+  return f != logistic && f != tanh && f != leaky_relu && f != hard_swish && f != abs && f != rsqrt;
 }
 
 /// Nothing after an error.
@@ -90,6 +134,8 @@ Entry TfliteEntry(backend::StepBuilder& step, UnaryFunction function, double alp
     return SigmoidTflite(logistic ? fixed_point::Logistic : fixed_point::Tanh, in_scale, bits, ZeroPointOf(output));
   }
   if (function == UnaryFunction::leaky_relu) return LeakyReluTflite(in_scale, static_cast<float>(alpha), output);
+  if (function == UnaryFunction::abs) return AbsTflite(in_scale, output);
+  if (function == UnaryFunction::rsqrt) return RsqrtTflite(in_scale, output);
   if (function == UnaryFunction::hard_swish) entry = HardSwishTflite(in_scale, output);
   if (!entry)
     step.Error("has no rule under tflite for this function or these scales; convert with the default numerics");

@@ -61,8 +61,64 @@ std::string InferSlice(const Graph& graph, const Node& node, std::vector<TensorT
   return "";
 }
 
+using Dims = std::vector<int32_t>;
+
+/// To the recorded dims, or where the input has another number of elements (a graph input was given a shape), to
+/// `dims`.
+void AddReshape(frontend::TfliteNode& node, const Dims& dims) {
+  const bool fits = node.tensor(node.input(0)).element_count() == node.tensor(node.output(0)).element_count();
+  if (fits || node.SetDims(0, dims)) node.Add(Op::kReshape, {node.input(0)});
+}
+
+/// The shape is input 1 or an option, with -1 for what the other dimensions leave; the recorded one if neither is
+/// known.
 void ImportReshape(frontend::TfliteNode& node) {
-  if (node.CheckArity(1, 2, 1)) node.Add(Op::kReshape, {node.input(0)});
+  if (!node.CheckArity(1, 2, 1)) return;
+  const auto* options = node.options<tflite::ReshapeOptions>();
+  Dims dims = node.tensor(node.output(0)).dims;
+  if (node.has_input(1) && node.tensor(node.input(1)).is_constant()) {
+    const auto values = node.ConstantInts(1);
+    if (!values) return;
+    dims.assign(values->begin(), values->end());
+  } else if (options != nullptr && options->new_shape() != nullptr) {
+    dims.assign(options->new_shape()->begin(), options->new_shape()->end());
+  }
+  int64_t known = 1;
+  for (const int32_t dim : dims)
+    if (dim > 0 && known <= std::numeric_limits<int32_t>::max()) known *= dim;
+  for (int32_t& dim : dims)
+    if (dim == -1) dim = static_cast<int32_t>(node.tensor(node.input(0)).element_count() / known);
+  AddReshape(node, dims);
+}
+
+/// Drops the dimensions that the options name, or all of size 1.
+void ImportSqueeze(frontend::TfliteNode& node) {
+  if (!node.CheckArity(1, 1, 1)) return;
+  const Dims& from = node.tensor(node.input(0)).dims;
+  const auto* options = node.options<tflite::SqueezeOptions>();
+  std::vector<bool> named(from.size(), false);
+  const bool all = options == nullptr || options->squeeze_dims() == nullptr || options->squeeze_dims()->size() == 0;
+  for (size_t i = 0; !all && i < options->squeeze_dims()->size(); ++i) {
+    const auto axis = node.Axis(options->squeeze_dims()->Get(static_cast<uint32_t>(i)), from.size());
+    if (!axis) return;
+    named[*axis] = true;
+  }
+  Dims dims;
+  for (size_t d = 0; d < from.size(); ++d)
+    if (all ? from[d] != 1 : !named[d]) dims.push_back(from[d]);
+  AddReshape(node, dims);
+}
+
+void ImportExpandDims(frontend::TfliteNode& node) {
+  if (!node.CheckArity(2, 2, 1)) return;
+  const auto axes = node.ConstantInts(1);
+  Dims dims = node.tensor(node.input(0)).dims;
+  if (!axes) return;
+  if (axes->size() != 1) return node.Error("takes one axis", node.input(1));
+  const auto axis = node.Axis((*axes)[0], dims.size() + 1);
+  if (!axis) return;
+  dims.insert(dims.begin() + static_cast<ptrdiff_t>(*axis), 1);
+  AddReshape(node, dims);
 }
 
 void ImportConcatenation(frontend::TfliteNode& node) {
@@ -72,11 +128,8 @@ void ImportConcatenation(frontend::TfliteNode& node) {
   if (!axis) return;
   std::vector<TensorId> parts;
   for (int i = 0; i < node.input_count(); ++i) {
-    if (IsInteger(node.tensor(node.output(0)).type) &&
-        !SameQuantization(node.tensor(node.input(i)), node.tensor(node.output(0)))) {
-      return node.Error("parts of a concatenation must have the output's quantization", node.input(i));
-    }
-    parts.push_back(node.input(i));
+    if (!node.has_input(i)) return node.Error("input " + std::to_string(i) + " is absent; the operator needs it");
+    if (node.tensor(node.input(i)).element_count() != 0) parts.push_back(node.ToOutputScale(node.input(i)));
   }
   node.Add(Op::kConcatenation, parts, {{"axis", static_cast<int64_t>(*axis)}});
 }
@@ -241,7 +294,7 @@ constexpr AttributeRule kConcatenationAttributes[] = {{"axis", AttributeKind::kI
 constexpr AttributeRule kSliceAttributes[] = {{"begin", AttributeKind::kInts, true},
                                               {"strides", AttributeKind::kInts, true}};
 constexpr TfliteImport kReshapeTflite[] = {
-    {22, "RESHAPE", ImportReshape}, {43, "SQUEEZE", ImportReshape}, {70, "EXPAND_DIMS", ImportReshape}};
+    {22, "RESHAPE", ImportReshape}, {43, "SQUEEZE", ImportSqueeze}, {70, "EXPAND_DIMS", ImportExpandDims}};
 constexpr TfliteImport kConcatenationTflite[] = {{2, "CONCATENATION", ImportConcatenation}, {83, "PACK", ImportPack}};
 constexpr TfliteImport kSliceTflite[] = {{65, "SLICE", ImportSlice},
                                          {45, "STRIDED_SLICE", ImportStridedSlice},

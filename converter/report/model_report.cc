@@ -25,16 +25,24 @@ std::string OutputText(const ir::Tensor& tensor) {
 
 }  // namespace
 
-ModelReport ReportModel(const ir::Graph& imported, const Diagnostics& diagnostics) {
+ModelReport ReportModel(const std::vector<std::string>& operators, const ir::Graph* imported,
+                        const Diagnostics& diagnostics) {
   ModelReport report;
   std::map<int, ModelOp> ops;
-  for (const ir::Node& node : imported.nodes) {
+  for (size_t i = 0; i < operators.size(); ++i) {
+    const int index = static_cast<int>(i);
+    ops[index].node = index;
+    ops[index].name = operators[i];
+  }
+  for (size_t i = 0; imported != nullptr && i < imported->nodes.size(); ++i) {
+    const ir::Node& node = imported->nodes[i];
     const int index = node.sources.empty() ? -1 : node.sources.front();
     ModelOp& op = ops[index];
     op.node = index;
-    absl::StrAppend(&op.name, op.name.empty() ? "" : "+", OpName(node.op));
+    absl::StrAppend(&op.becomes, op.becomes.empty() ? "" : "+", OpName(node.op));
+    op.outputs.clear();  // Those of its last node are the operator's.
     for (ir::TensorId output : node.outputs) {
-      if (output != ir::kNoTensor) op.outputs.push_back(OutputText(imported.tensor(output)));
+      if (output != ir::kNoTensor) op.outputs.push_back(OutputText(imported->tensor(output)));
     }
   }
   for (const Diagnostic& diagnostic : diagnostics.all()) {
@@ -60,6 +68,7 @@ nlohmann::ordered_json ModelJson(const ModelReport& report) {
   for (const ModelOp& op : report.ops) {
     json["ops"].push_back({{"node", op.node},
                            {"name", op.name},
+                           {"becomes", op.becomes},
                            {"outputs", op.outputs},
                            {"converts", op.converts},
                            {"messages", op.messages}});
@@ -70,7 +79,7 @@ nlohmann::ordered_json ModelJson(const ModelReport& report) {
 std::string ModelText(const ModelReport& report) {
   std::string text = report.converts ? "converts\n" : "does not convert\n";
   for (const ModelOp& op : report.ops) {
-    absl::StrAppendFormat(&text, "%4d  %-4s %-22s %s\n", op.node, op.converts ? "yes" : "NO", op.name,
+    absl::StrAppendFormat(&text, "%4d  %-4s %-22s %-22s %s\n", op.node, op.converts ? "yes" : "NO", op.name, op.becomes,
                           absl::StrJoin(op.outputs, ", "));
     for (const std::string& message : op.messages) absl::StrAppend(&text, "           ", message, "\n");
   }

@@ -1,4 +1,4 @@
-// A TFLite model op by op: what it is, and whether it converts.
+// A model op by op: what it becomes, and whether it converts.
 #ifndef TAKT_CONVERTER_REPORT_MODEL_REPORT_H_
 #define TAKT_CONVERTER_REPORT_MODEL_REPORT_H_
 
@@ -13,7 +13,8 @@ namespace takt::report {
 
 struct ModelOp {
   int node = -1;                     ///< Index in the model.
-  std::string name;                  ///< "conv2d"; the model's own name if it does not convert.
+  std::string name;                  ///< As the model has it: "CONV_2D".
+  std::string becomes;               ///< "pad+conv2d"; empty if it leaves no node, or none was made.
   std::vector<std::string> outputs;  ///< "int8[1,49,10,8] scale 0.1 zero point -128"
   bool converts = true;
   std::vector<std::string> messages;
@@ -25,8 +26,10 @@ struct ModelReport {
   bool converts = true;
 };
 
-/// `imported`: the graph before any pass; `diagnostics`: those of the whole conversion.
-ModelReport ReportModel(const ir::Graph& imported, const Diagnostics& diagnostics);
+/// `operators`: the model's, by index; `imported`: the graph before any pass, or nullptr; `diagnostics`: those of the
+/// whole conversion.
+ModelReport ReportModel(const std::vector<std::string>& operators, const ir::Graph* imported,
+                        const Diagnostics& diagnostics);
 nlohmann::ordered_json ModelJson(const ModelReport& report);
 std::string ModelText(const ModelReport& report);
 

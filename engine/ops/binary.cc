@@ -5,12 +5,13 @@
 namespace takt {
 using namespace ops;
 
-/// Which functions a type has: int8's depend on the numerics, as add and multiply have steps of their own.
+/// Which functions a type has: those of int8 and int16 depend on the numerics, as add and multiply have steps of their
+/// own.
 static bool FunctionOk(schema::BinaryFunction function, DataType type, Numerics numerics) {
   using enum schema::BinaryFunction;
   if (function > schema::BinaryFunction::MAX) return false;
   if (type == DataType::kFloat32) return true;
-  if (type != DataType::kInt8) return function != prelu;
+  if (type != DataType::kInt8 && type != DataType::kInt16) return function != prelu;
   return numerics == Numerics::kAny ? function == maximum || function == minimum
                                     : function == squared_difference || function == prelu;
 }
@@ -27,7 +28,7 @@ Status CheckBinary(const KernelCall& call, Numerics numerics, uint64_t& work) {
   const DataType type = call.inputs[0].type;
   const auto& p = call.params<schema::BinaryParams>();
   const bool plain = IsOneOf(type, {kFloat32, kInt32, kInt64});
-  if (type != kInt8 && (!plain || numerics != Numerics::kAny)) return BadOperand(0);
+  if (!IsOneOf(type, {kInt8, kInt16}) && (!plain || numerics != Numerics::kAny)) return BadOperand(0);
   TAKT_TRY(CheckOperands(call, {type, type, type}));
   TAKT_TRY(CheckBroadcast(call));
   if (!FunctionOk(p.function(), type, numerics) || !ClampOk(p.clamp(), plain ? kFloat32 : type) ||

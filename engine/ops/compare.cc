@@ -10,7 +10,7 @@ Status CheckCompare(const KernelCall& call, Numerics numerics, uint64_t& work) {
   const DataType type = call.inputs[0].type;
   const auto& p = call.params<schema::CompareParams>();
   const bool plain = IsOneOf(type, {kFloat32, kInt32, kInt64, kBool});
-  if (numerics == Numerics::kAny ? !plain : type != kInt8) return BadOperand(0);
+  if (numerics == Numerics::kAny ? !plain : !IsOneOf(type, {kInt8, kInt16})) return BadOperand(0);
   TAKT_TRY(CheckOperands(call, {type, type, kBool}));
   TAKT_TRY(CheckBroadcast(call));
   if (p.function() > schema::CompareFunction::MAX || !ZeroPointOk(p.a_zero_point(), type) ||

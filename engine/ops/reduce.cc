@@ -42,14 +42,15 @@ Status CheckMean(const KernelCall& call, Numerics numerics, uint64_t& work) {
 Status CheckReduce(const KernelCall& call, Numerics, uint64_t& work) {
   using enum schema::ReduceFunction;
   const DataType type = call.inputs[0].type;
-  if (!IsOneOf(type, {DataType::kFloat32, DataType::kInt8, DataType::kInt32, DataType::kInt64, DataType::kBool}))
+  if (!IsOneOf(type, {DataType::kFloat32, DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kInt64,
+                      DataType::kBool}))
     return BadOperand(0);
   TAKT_TRY(CheckOperands(call, {type, type}));
   const auto& p = call.params<schema::ReduceParams>();
   const bool logical = p.function() == any || p.function() == all,
              extreme = p.function() == maximum || p.function() == minimum;
   if (p.function() > schema::ReduceFunction::MAX || logical != (type == DataType::kBool) ||
-      (type == DataType::kInt8 && !extreme))
+      (IsOneOf(type, {DataType::kInt8, DataType::kInt16}) && !extreme))
     return BadParams();
   TAKT_TRY(CheckReducedShape(call.inputs[0], call.outputs[0], *p.axes(), p.count()));
   AddWork(work, call.inputs[0].size(), 1);

@@ -134,6 +134,16 @@ static uint32_t ParamsAlignment(Op op) {
       return alignof(schema::ResizeParams);
     case Op::kGather:
       return alignof(schema::GatherParams);
+    case Op::kTopK:
+      return alignof(schema::TopKParams);
+    case Op::kReverseSequence:
+      return alignof(schema::ReverseSequenceParams);
+    case Op::kGatherNd:
+      return alignof(schema::GatherNdParams);
+    case Op::kScatterNd:
+      return alignof(schema::ScatterNdParams);
+    case Op::kUpdateSlice:
+      return alignof(schema::UpdateSliceParams);
     case Op::kSubmit:
       return alignof(schema::SubmitParams);
     case Op::kWait:

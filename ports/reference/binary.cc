@@ -113,20 +113,21 @@ void Run(const KernelCall& call) {
   });
 }
 
+template <typename E>
 void RunExtreme(const KernelCall& call) {
   const auto& p = call.params<BinaryParams>();
   const bool largest = p.function() == BinaryFunction::maximum;
   const auto lo = static_cast<int32_t>(p.clamp().min()), hi = static_cast<int32_t>(p.clamp().max());
-  ForEachPair<int8_t>(
-      call, [=](int8_t a, int8_t b) { return static_cast<int8_t>(ClampInt((a > b) == largest ? a : b, lo, hi)); });
+  ForEachPair<E>(call, [=](E a, E b) { return static_cast<E>(ClampInt((a > b) == largest ? a : b, lo, hi)); });
 }
 
+template <typename E>
 void RunFp32Rne(const KernelCall& call) {
   const auto& p = call.params<BinaryParams>();
   const int32_t zero_point = p.output_zero_point();
   const float lo = p.clamp().min() - static_cast<float>(zero_point);
   const float hi = p.clamp().max() - static_cast<float>(zero_point);
-  ForEachPair<int8_t>(call, [&](int8_t a, int8_t b) {
+  ForEachPair<E>(call, [&](E a, E b) {
     const int32_t x = a - p.a_zero_point(), y = b - p.b_zero_point();
     float v = 0;
     if (p.function() == BinaryFunction::prelu) {
@@ -135,10 +136,11 @@ void RunFp32Rne(const KernelCall& call) {
       const float difference = static_cast<float>(x) * p.a_scale() - static_cast<float>(y) * p.b_scale();
       v = difference * difference;
     }
-    return static_cast<int8_t>(RoundToEven(ClampFloat(v, lo, hi)) + zero_point);
+    return static_cast<E>(RoundToEven(ClampFloat(v, lo, hi)) + zero_point);
   });
 }
 
+template <typename E>
 void RunTflite(const KernelCall& call) {
   const auto& p = call.params<BinaryParams>();
   const auto lo = static_cast<int32_t>(p.clamp().min()), hi = static_cast<int32_t>(p.clamp().max());
@@ -149,17 +151,17 @@ void RunTflite(const KernelCall& call) {
   const auto b_part = [&](int32_t v) {
     return MultiplyTflite(static_cast<uint32_t>(v), p.b_multiplier(), p.b_shift());
   };
-  ForEachPair<int8_t>(call, [&](int8_t a, int8_t b) {
+  ForEachPair<E>(call, [&](E a, E b) {
     const int32_t x = a - p.a_zero_point(), y = b - p.b_zero_point();
     if (p.function() == BinaryFunction::prelu) {
       const bool own = x >= 0;
-      return static_cast<int8_t>(RequantizeTflite(static_cast<uint32_t>(own ? x : x * y),
-                                                  own ? p.a_multiplier() : p.b_multiplier(),
-                                                  own ? p.a_shift() : p.b_shift(), zero_point, lo, hi));
+      return static_cast<E>(RequantizeTflite(static_cast<uint32_t>(own ? x : x * y),
+                                             own ? p.a_multiplier() : p.b_multiplier(), own ? p.a_shift() : p.b_shift(),
+                                             zero_point, lo, hi));
     }
     const auto difference = static_cast<uint32_t>(a_part(x * (1 << p.left_shift()))) -
                             static_cast<uint32_t>(b_part(y * (1 << p.left_shift())));
-    return static_cast<int8_t>(
+    return static_cast<E>(
         RequantizeTflite(difference * difference, p.output_multiplier(), p.output_shift(), zero_point, lo, hi));
   });
 }
@@ -167,6 +169,18 @@ void RunTflite(const KernelCall& call) {
 constexpr Kernel Row(DataType type, Numerics numerics, Status (*check)(const KernelCall&, uint64_t&),
                      void (*run)(const KernelCall&)) {
   return {{Op::kBinary, numerics, Layout::kNeutral, {type, type, type}}, check, run};
+}
+template <typename E>
+constexpr Kernel ExtremeRow() {
+  return Row(kDataTypeOf<E>, Numerics::kAny, &CheckBinary<Numerics::kAny>, &RunExtreme<E>);
+}
+template <typename E>
+constexpr Kernel Fp32RneRow() {
+  return Row(kDataTypeOf<E>, Numerics::kFp32Rne, &CheckBinary<Numerics::kFp32Rne>, &RunFp32Rne<E>);
+}
+template <typename E>
+constexpr Kernel TfliteRow() {
+  return Row(kDataTypeOf<E>, Numerics::kTflite, &CheckBinary<Numerics::kTflite>, &RunTflite<E>);
 }
 template <typename E>
 constexpr Kernel PlainRow() {
@@ -178,10 +192,11 @@ constexpr Kernel PlainRow() {
 constexpr Kernel kBinaryFloat32 = PlainRow<float>();
 constexpr Kernel kBinaryInt32 = PlainRow<int32_t>();
 constexpr Kernel kBinaryInt64 = PlainRow<int64_t>();
-constexpr Kernel kBinaryInt8 = Row(DataType::kInt8, Numerics::kAny, &CheckBinary<Numerics::kAny>, &RunExtreme);
-constexpr Kernel kBinaryInt8Fp32Rne =
-    Row(DataType::kInt8, Numerics::kFp32Rne, &CheckBinary<Numerics::kFp32Rne>, &RunFp32Rne);
-constexpr Kernel kBinaryInt8Tflite =
-    Row(DataType::kInt8, Numerics::kTflite, &CheckBinary<Numerics::kTflite>, &RunTflite);
+constexpr Kernel kBinaryInt8 = ExtremeRow<int8_t>();
+constexpr Kernel kBinaryInt8Fp32Rne = Fp32RneRow<int8_t>();
+constexpr Kernel kBinaryInt8Tflite = TfliteRow<int8_t>();
+constexpr Kernel kBinaryInt16 = ExtremeRow<int16_t>();
+constexpr Kernel kBinaryInt16Fp32Rne = Fp32RneRow<int16_t>();
+constexpr Kernel kBinaryInt16Tflite = TfliteRow<int16_t>();
 
 }  // namespace takt::reference

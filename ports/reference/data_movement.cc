@@ -97,9 +97,15 @@ constexpr Kernel kPadFloat32 = PadRow<uint32_t>(DataType::kFloat32);
 constexpr Kernel kPadInt8 = PadRow<uint8_t>(DataType::kInt8);
 constexpr Kernel kPadInt16 = PadRow<uint16_t>(DataType::kInt16);
 constexpr Kernel kPadInt32 = PadRow<uint32_t>(DataType::kInt32);
+constexpr Kernel kPadUint8 = PadRow<uint8_t>(DataType::kUint8);
+constexpr Kernel kPadInt64 = PadRow<uint64_t>(DataType::kInt64);
+constexpr Kernel kPadBool = PadRow<uint8_t>(DataType::kBool);
 constexpr Kernel kTransposeFloat32 = TransposeRow<uint32_t>(DataType::kFloat32);
 constexpr Kernel kTransposeInt8 = TransposeRow<uint8_t>(DataType::kInt8);
 constexpr Kernel kTransposeInt16 = TransposeRow<uint16_t>(DataType::kInt16);
 constexpr Kernel kTransposeInt32 = TransposeRow<uint32_t>(DataType::kInt32);
+constexpr Kernel kTransposeUint8 = TransposeRow<uint8_t>(DataType::kUint8);
+constexpr Kernel kTransposeInt64 = TransposeRow<uint64_t>(DataType::kInt64);
+constexpr Kernel kTransposeBool = TransposeRow<uint8_t>(DataType::kBool);
 
 }  // namespace takt::reference

@@ -124,6 +124,7 @@ constexpr Kernel kMeanInt16Tflite = MeanRow<Tflite16Narrow>(DataType::kInt16);
 constexpr Kernel kMeanFloat32 = MeanRow<Float32>(DataType::kFloat32);
 constexpr Kernel kReduceFloat32 = ReduceRow<float>(DataType::kFloat32);
 constexpr Kernel kReduceInt8 = ReduceRow<int8_t>(DataType::kInt8);
+constexpr Kernel kReduceInt16 = ReduceRow<int16_t>(DataType::kInt16);
 constexpr Kernel kReduceInt32 = ReduceRow<int32_t>(DataType::kInt32);
 constexpr Kernel kReduceInt64 = ReduceRow<int64_t>(DataType::kInt64);
 constexpr Kernel kReduceBool = ReduceRow<uint8_t>(DataType::kBool);

@@ -1,5 +1,7 @@
 #!/usr/bin/python3
 """The checks can fail: each finds its violation in a small tree, and nothing in a clean one."""
+import contextlib
+import io
 import pathlib
 import tempfile
 import unittest
@@ -7,6 +9,7 @@ import unittest
 import file_budgets
 import footprint
 import layering
+import same_text
 
 
 def found(check, files):
@@ -83,6 +86,19 @@ class Footprint(unittest.TestCase):
                 "steps": [{"op": "conv2d", "inputs": [0, 1, 2, 3]}, {"op": "add", "inputs": [0, 3]},
                           {"op": "fully_connected", "inputs": [0, 1, 2, 3]}]}
         self.assertEqual(footprint.weight_bytes(plan), 110)
+
+
+class SameText(unittest.TestCase):
+    def test_a_difference_is_found_and_blessing_removes_it(self):
+        with tempfile.TemporaryDirectory() as root:
+            kept = pathlib.Path(root) / "kept"
+            kept.write_text("old\n")
+            command = [str(kept), "echo", "new"]
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(same_text.main(command), 1)
+            self.assertIn("-old\n+new\n", said.getvalue())
+            self.assertEqual(same_text.main(["--bless", *command]), 0)
+            self.assertEqual(same_text.main(command), 0)
 
 
 if __name__ == "__main__":

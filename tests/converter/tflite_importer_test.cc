@@ -259,6 +259,26 @@ TEST(TfliteImporter, OpenDimensionsGiveOneNote) {
       << result.messages;
 }
 
+TEST(TfliteImporter, ShapesBehindAGivenOneFollow) {
+  TfliteModel model;
+  model.tensors = {Float("in", {1, 4}),     Float("square", {1, 2, 2}), Float("raised", {1, 1, 2, 2}),
+                   Float("out", {1, 2, 2}), Float("shape", {3}),        Float("axis", {1})};
+  model.tensors[0].signature = {-1, 4};
+  for (const size_t i : {4, 5}) model.tensors[i].type = TensorType::INT32;
+  model.tensors[4].data = {0xFF, 0xFF, 0xFF, 0xFF, 2, 0, 0, 0, 2, 0, 0, 0};
+  model.tensors[5].data = {1, 0, 0, 0};
+  model.operators = {{BuiltinOperator::RESHAPE, {0, 4}, {1}},
+                     {BuiltinOperator::EXPAND_DIMS, {1, 5}, {2}},
+                     {BuiltinOperator::SQUEEZE, {2}, {3}}};
+  model.inputs = {0};
+  model.outputs = {3};
+  for (const int32_t batch : {1, 3}) {
+    const Imported result = Import(model, {{{"in", {batch, 4}}}});
+    ASSERT_TRUE(result.graph.has_value()) << result.messages;
+    EXPECT_EQ(result.graph->tensor(result.graph->outputs[0]).dims, (std::vector<int32_t>{batch, 2, 2}));
+  }
+}
+
 TEST(TfliteImporter, NamesUnsupportedConstructs) {
   TfliteModel model = Chain();
   model.subgraphs = 2;
@@ -274,7 +294,74 @@ TEST(TfliteImporter, NamesUnsupportedConstructs) {
   ExpectError(model, "m:0(RELU):mid: error: has type STRING; supported are");
   model = Chain();
   model.tensors[1].shape = {1, 0};
-  ExpectError(model, "m:0(RELU):mid: error: has dimension 0; dimensions are positive");
+  ExpectError(model, "m:1(RELU6):mid: error: has no elements, but its reader gives some");
+}
+
+TEST(TfliteImporter, TensorsWithoutElementsLeaveNoTrace) {
+  TfliteModel model = Chain();
+  model.tensors.push_back(Int8("nothing", {0, 4}));
+  model.tensors.push_back(Int8("joined", {1, 4}));
+  model.tensors.push_back(Int8("nothing_either", {0, 4}));
+  model.operators.push_back({BuiltinOperator::RELU, {3}, {5}});
+  model.operators.push_back({BuiltinOperator::CONCATENATION, {5, 2}, {4}});
+  model.outputs = {4};
+  Imported result = Import(model);
+  ASSERT_TRUE(result.graph.has_value()) << result.messages;
+  ASSERT_EQ(result.graph->nodes.size(), 3u);
+  EXPECT_EQ(result.graph->nodes[2].inputs, std::vector<ir::TensorId>{2});
+
+  model = Chain();  // A scalar's shape has no elements.
+  model.tensors[2].shape = {1, 1};
+  model.tensors[0].shape = model.tensors[1].shape = {1, 1};
+  model.tensors.push_back(Int8("shape", {0}));
+  model.tensors[3].type = TensorType::INT32;
+  model.tensors.push_back(Int8("scalar", {}));
+  model.operators.push_back({BuiltinOperator::RESHAPE, {2, 3}, {4}});
+  model.outputs = {4};
+  result = Import(model);
+  EXPECT_TRUE(result.graph.has_value()) << result.messages;
+
+  model = Chain();
+  model.tensors[0].shape = {0, 4};
+  ExpectError(model, "m:in: error: is a graph input without elements; leave it out");
+  model = Chain();
+  model.tensors.push_back(Int8("nothing", {0}));
+  model.outputs = {2, 3};
+  ExpectError(model, "m:nothing: error: is a graph output without elements; leave it out");
+}
+
+TEST(TfliteImporter, ArithmeticOnShapesIsFolded) {
+  const auto ints = [](const std::string& name, std::vector<int32_t> shape, std::vector<int32_t> values = {}) {
+    TfliteTensor t = Float(name, std::move(shape));
+    t.type = TensorType::INT32;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
+    t.data.assign(bytes, bytes + values.size() * sizeof(int32_t));
+    return t;
+  };
+  TfliteModel model;  // Reshapes x [2, 3, 4] to [its first dimension, 12], and fills as many rows.
+  model.tensors = {Float("x", {2, 3, 4}), ints("shape", {3}),      ints("begin", {1}, {0}), ints("end", {1}, {1}),
+                   ints("one", {1}, {1}), ints("rows", {}),        ints("rest", {}, {12}),  ints("pair", {2}),
+                   Float("y", {2, 12}),   Float("zeros", {2, 12}), Float("zero", {}),       Float("sum", {2, 12})};
+  model.tensors[10].data = {0, 0, 0, 0};
+  model.operators = {{BuiltinOperator::SHAPE, {0}, {1}},
+                     {BuiltinOperator::STRIDED_SLICE,
+                      {1, 2, 3, 4},
+                      {5},
+                      tflite::BuiltinOptions::StridedSliceOptions,
+                      [](auto& fbb) { return tflite::CreateStridedSliceOptions(fbb, 0, 0, 0, 0, 1).Union(); }},
+                     {BuiltinOperator::PACK,
+                      {5, 6},
+                      {7},
+                      tflite::BuiltinOptions::PackOptions,
+                      [](auto& fbb) { return tflite::CreatePackOptions(fbb, 2, 0).Union(); }},
+                     {BuiltinOperator::RESHAPE, {0, 7}, {8}},
+                     {BuiltinOperator::FILL, {7, 10}, {9}},
+                     {BuiltinOperator::ADD, {8, 9}, {11}}};
+  model.inputs = {0};
+  model.outputs = {11};
+  const Imported result = Import(model);
+  ASSERT_TRUE(result.graph.has_value()) << result.messages;
+  EXPECT_EQ(result.graph->nodes.size(), 2u) << "a reshape and an add";
 }
 
 TEST(TfliteImporter, UnusedTensorsMayBeAnything) {

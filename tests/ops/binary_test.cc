@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "schema/plan_generated.h"
 #include "tests/ops/broadcast.h"
@@ -66,15 +67,16 @@ Results QuantizedTflite(const OpCase& c, const Inputs& in) {
   const double as = c.inputs[0].scale(), bs = c.inputs[1].scale(), out = c.outputs[0].scale();
   const bool prelu = Function(c) == "prelu";
   const double twice = 2 * std::max(as, bs);
+  const int64_t left = c.inputs[0].type == DataType::kInt16 ? 1 : 128;
   const Multiplier am(prelu ? as / out : as / twice), bm(prelu ? as * bs / out : bs / twice),
-      om(twice * twice / ((1 << 14) * out));
+      om(twice * twice / (static_cast<double>(left * left) * out));
   return {Pairs(in, [&](size_t i, size_t j) {
     const auto a = static_cast<int64_t>(in[0].centered[i]), b = static_cast<int64_t>(in[1].centered[j]);
     int64_t q = 0;
     if (prelu) {
       q = a >= 0 ? MultiplyByTflite(a, am) : MultiplyByTflite(a * b, bm);
     } else {
-      const int64_t difference = MultiplyByTflite(a * 128, am) - MultiplyByTflite(b * 128, bm);
+      const int64_t difference = MultiplyByTflite(a * left, am) - MultiplyByTflite(b * left, bm);
       q = MultiplyByTflite(difference * difference, om);
     }
     return Saturated(c, c.outputs[0], static_cast<double>(q + c.outputs[0].zero_point));
@@ -112,6 +114,24 @@ TEST(Binary, EqualsOracle) {
       if (function != "prelu" || type == DataType::kFloat32) RunCases(kBinary, Shapes(function, type));
 }
 
+/// Ranks 0 to 6, dimensions of 1 and missing ones on either side; failures name the seed.
+TEST(Binary, BroadcastsAnyShapes) {
+  for (uint32_t seed = 1; seed <= 42; ++seed) {
+    SCOPED_TRACE("shapes of seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    Dims a, b;
+    for (uint32_t d = 0; d < seed % 7; ++d) {
+      const auto size = static_cast<int32_t>(1 + random() % 4);
+      a.push_back(random() % 3 == 0 ? 1 : size);
+      b.push_back(random() % 3 == 0 ? 1 : size);
+    }
+    Dims& shorter = random() % 2 == 0 ? a : b;
+    shorter.erase(shorter.begin(), shorter.begin() + static_cast<ptrdiff_t>(random() % (shorter.size() + 1)));
+    const auto plain = [](Dims dims) { return Plain(DataType::kInt32, std::move(dims)); };
+    RunCases(kBinary, {Case("subtract", plain(a), plain(b), plain({}))});
+  }
+}
+
 TEST(Binary, OfIntegersIsDefinedForAllValues) {
   constexpr double kMin = std::numeric_limits<int32_t>::min(), kMax = std::numeric_limits<int32_t>::max();
   const auto fixed = [](std::vector<double> values) {
@@ -135,6 +155,15 @@ TEST(Binary, OfInt8EqualsOracle) {
                           Case(function, Int8({300}, 0.9f, 3), Int8({300}, 0.7f, 5), Int8({}, 0.6f, 4)),
                           Case(function, Int8({300}, 0.002f, 3), Int8({300}, 0.003f, 5), Int8({}, 0.01f, 4))});
   }
+}
+
+TEST(Binary, OfInt16EqualsOracle) {
+  for (const char* function : {"maximum", "minimum"})
+    RunCases(kBinary, {Case(function, Int16({5, 7}), Int16({5, 7}), Int16({})),
+                       Case(function, Int16({2, 3, 4}), Int16({3, 1}), Int16({}), "relu")});
+  for (const char* function : {"squared_difference", "prelu"})
+    RunCases(kQuantized, Wide({Case(function, Int8({300}, 0.043f), Int8({300}, 0.0071f), Int8({}, 0.05f)),
+                               Case(function, Int8({2, 5, 4}, 0.04f), Int8({4}, 0.02f), Int8({}, 0.03f), "relu6")}));
 }
 
 TEST(Binary, RejectsWhatBreaksItsRule) {

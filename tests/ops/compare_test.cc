@@ -60,7 +60,8 @@ TEST(Compare, EqualsOracle) {
                         Case(function, Float({300}), Float({300}))});
     RunCases(kCompare, {Case(function, Int8({300}, 0.05f, 3), Int8({300}, 0.05f, 3)),
                         Case(function, Int8({2, 30}, 0.05f, 3), Int8({30}, 0.1f, -7)),
-                        Case(function, Int8({300}, 1.5f, 3), Int8({300}, 0.75f, 9))});
+                        Case(function, Int8({300}, 1.5f, 3), Int8({300}, 0.75f, 9)),
+                        Case(function, Int16({300}, 0.002f).Range(-20, 20), Int16({300}, 0.001f).Range(-40, 40))});
   }
 }
 

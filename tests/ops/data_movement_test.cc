@@ -1,6 +1,10 @@
 // copy, pad, transpose; reshape, concatenation and slice, which become views and copies
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
+
 #include "schema/plan_generated.h"
 #include "tests/ops/op_test.h"
 
@@ -167,6 +171,48 @@ TEST(Slice, EqualsOracle) {
   };
   RunCases(kSlice, {c({5, 6}, {2, 3}, {1, 2}, {1, 1}), c({9}, {3}, {1}, {3}),
                     c({2, 3, 4, 5}, {1, 3, 2, 2}, {1, 0, 0, 1}, {1, 1, 2, 3}), c({4, 4}, {4, 4}, {0, 0}, {1, 1})});
+}
+
+/// Of rank 0 to 6; failures name the seed.
+TEST(DataMovement, OfAnyShapeEqualsOracle) {
+  constexpr DataType kTypes[] = {DataType::kFloat32, DataType::kUint8, DataType::kInt16,
+                                 DataType::kInt32,   DataType::kInt64, DataType::kBool};
+  for (uint32_t seed = 1; seed <= 42; ++seed) {
+    SCOPED_TRACE("shapes of seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    const auto draw = [&random](int64_t least, int64_t most) {
+      return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
+    };
+    const size_t rank = seed % 7;
+    Dims dims, sliced;
+    Ints before, after, permutation(rank), begin, strides;
+    for (size_t d = 0; d < rank; ++d) {
+      dims.push_back(static_cast<int32_t>(draw(1, 4)));
+      before.push_back(draw(0, 2));
+      after.push_back(draw(0, 2));
+      begin.push_back(draw(0, dims[d] - 1));
+      strides.push_back(draw(1, 3));
+      sliced.push_back(static_cast<int32_t>(draw(1, (dims[d] - 1 - begin[d]) / strides[d] + 1)));
+    }
+    std::iota(permutation.begin(), permutation.end(), 0);
+    std::shuffle(permutation.begin(), permutation.end(), random);
+    const DataType type = kTypes[random() % std::size(kTypes)];
+    const Operand x = Plain(type, dims, 0, type == DataType::kBool ? 1 : 100);
+    Operand y = x;
+    RunCases(kPad, {PadCase(x, before, after, 1)});
+    RunCases(kTranspose, {TransposeCase(x, permutation)});
+    y.dims = sliced;
+    RunCases(kSlice, {{{x}, {y}, {{"begin", begin}, {"strides", strides}}}});
+    if (rank == 0) continue;
+    const int64_t axis = draw(0, static_cast<int64_t>(rank) - 1);
+    OpCase joined = {{}, {y}, {{"axis", axis}}};
+    for (int64_t parts = draw(1, 4); parts > 0; --parts) {
+      joined.inputs.push_back(x);
+      joined.inputs.back().dims[static_cast<size_t>(axis)] = static_cast<int32_t>(draw(1, 3));
+    }
+    joined.outputs[0].dims = {};
+    RunCases(kConcatenation, {joined});
+  }
 }
 
 TEST(DataMovement, RejectsWhatBreaksItsRules) {

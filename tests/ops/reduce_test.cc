@@ -128,6 +128,7 @@ TEST(Reduce, EqualsOracle) {
 TEST(Reduce, OfInt8EqualsOracle) {
   for (const char* function : {"maximum", "minimum"})
     RunCases(kReduce, {ReduceCase(function, Int8({2, 5, 7, 3}), Int8({}), {1, 2}),
+                       ReduceCase(function, Int16({2, 5, 3}), Int16({}), {1}),
                        ReduceCase(function, Int8({31}), Int8({}), {0}, true)});
   RunCases(kQuantizedSum, {ReduceCase("sum", Int8({2, 5, 7, 3}, 0.05f, -9), Int8({}, 0.4f, 21), {1, 2}),
                            ReduceCase("sum", Int8({4, 6}, 0.05f, 3), Int8({}, 0.07f, -5), {1}, true)});

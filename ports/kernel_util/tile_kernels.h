@@ -1,5 +1,5 @@
-// Inner loops of contractions on tiles: int8 operands with strides of their own, int32 sums that accumulate modulo
-// 2^32.
+// Inner loops of contractions and their output stage on tiles: int8 operands with strides of their own, int32 sums that
+// accumulate modulo 2^32.
 #ifndef TAKT_PORTS_KERNEL_UTIL_TILE_KERNELS_H_
 #define TAKT_PORTS_KERNEL_UTIL_TILE_KERNELS_H_
 
@@ -19,18 +19,27 @@ struct TileWindow {
   bool accumulate;
 };
 
-/// `column`: kernel_h * kernel_w * channels values; `weights`: as many for each output channel.
+/// With k = kernel_h * kernel_w * channels, `column` has k * out_channels values, `weights` (k + 1) * out_channels.
 struct TileScratch {
   int16_t* column;
   int16_t* weights;
 };
 
-/// One implementation; all give the same sums. acc: [out_height][out_width][out_channels].
+/// Of the output stage of numerics fp32_rne: limits less the zero point.
+struct TileOutput {
+  int32_t pixels, channels;
+  float low, high;
+  int32_t zero_point;
+};
+
+/// One implementation; all give the same results. acc: [out_height][out_width][out_channels].
 struct TileKernels {
   /// w: [out_channels][kernel_h][kernel_w][channels]
   void (*contract)(const TileWindow& window, const int8_t* x, const int8_t* w, uint32_t* acc, TileScratch scratch);
   /// w: [kernel_h][kernel_w][channels], out_channels = channels.
   void (*depthwise)(const TileWindow& window, const int8_t* x, const int8_t* w, uint32_t* acc);
+  /// y[pixel][channel] from acc[pixel][channel] + bias[channel] and scales[channel] (engine/base/requantize.h).
+  void (*requantize)(const TileOutput& out, const uint32_t* acc, const uint32_t* bias, const float* scales, int8_t* y);
 };
 
 extern const TileKernels kPortableTiles;

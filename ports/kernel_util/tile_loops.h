@@ -1,5 +1,5 @@
-// The loops behind tile_kernels.h. Compiled once for every instruction set, so everything here has internal linkage and
-// calls no inline function of other headers.
+// The portable loops behind tile_kernels.h. Compiled for every instruction set, so everything here has internal linkage
+// and calls no inline function of other headers.
 #ifndef TAKT_PORTS_KERNEL_UTIL_TILE_LOOPS_H_
 #define TAKT_PORTS_KERNEL_UTIL_TILE_LOOPS_H_
 
@@ -81,25 +81,30 @@ inline void Contract(const TileWindow& t, const int8_t* x, const int8_t* w, uint
   }
 }
 
+/// Channels from `first` on of one output; (y, at) is the first tap's cell, in the box or not.
+inline void DepthwisePixel(const TileWindow& t, const int8_t* x, const int8_t* w, int64_t y, int64_t at, int32_t first,
+                           uint32_t* acc) {
+  if (!t.accumulate) {
+    for (int32_t c = first; c < t.channels; ++c) acc[c] = 0;
+  }
+  for (int32_t ky = 0; ky < t.kernel_h; ++ky, y += t.dilation_h) {
+    if (y < 0 || y >= t.height) continue;
+    int64_t column = at;
+    for (int32_t kx = 0; kx < t.kernel_w; ++kx, column += t.dilation_w) {
+      if (column < 0 || column >= t.width) continue;
+      const int8_t* cell = x + static_cast<ptrdiff_t>(y) * t.x_row + static_cast<ptrdiff_t>(column) * t.x_pixel;
+      const int8_t* tap = w + (static_cast<ptrdiff_t>(ky) * t.kernel_w + kx) * t.channels;
+      for (int32_t c = first; c < t.channels; ++c) {
+        acc[c] += static_cast<uint32_t>((cell[c] - t.x_zero_point) * (tap[c] - t.w_zero_point));
+      }
+    }
+  }
+}
+
 inline void Depthwise(const TileWindow& t, const int8_t* x, const int8_t* w, uint32_t* acc) {
   for (int32_t oy = 0; oy < t.out_height; ++oy) {
     for (int32_t ox = 0; ox < t.out_width; ++ox, acc += t.channels) {
-      if (!t.accumulate) {
-        for (int32_t c = 0; c < t.channels; ++c) acc[c] = 0;
-      }
-      for (int32_t ky = 0; ky < t.kernel_h; ++ky) {
-        const int64_t y = int64_t{oy} * t.stride_h - t.pad_top + int64_t{ky} * t.dilation_h;
-        if (y < 0 || y >= t.height) continue;
-        for (int32_t kx = 0; kx < t.kernel_w; ++kx) {
-          const int64_t at = int64_t{ox} * t.stride_w - t.pad_left + int64_t{kx} * t.dilation_w;
-          if (at < 0 || at >= t.width) continue;
-          const int8_t* cell = x + static_cast<ptrdiff_t>(y) * t.x_row + static_cast<ptrdiff_t>(at) * t.x_pixel;
-          const int8_t* tap = w + (static_cast<ptrdiff_t>(ky) * t.kernel_w + kx) * t.channels;
-          for (int32_t c = 0; c < t.channels; ++c) {
-            acc[c] += static_cast<uint32_t>((cell[c] - t.x_zero_point) * (tap[c] - t.w_zero_point));
-          }
-        }
-      }
+      DepthwisePixel(t, x, w, int64_t{oy} * t.stride_h - t.pad_top, int64_t{ox} * t.stride_w - t.pad_left, 0, acc);
     }
   }
 }

@@ -82,13 +82,10 @@ void Executor::RunRequantize(const Requantize& op, const Walker& walker) const {
   auto* y = At<int8_t>(op.y, walker);
   if (op.numerics == static_cast<uint32_t>(Numerics::kFp32Rne)) {
     const auto* scales = At<const float>(op.table, walker);
-    const auto lo = static_cast<float>(op.low - op.zero_point), hi = static_cast<float>(op.high - op.zero_point);
-    for (uint32_t p = 0; p < op.pixels; ++p, acc += op.channels, y += op.channels) {
-      for (uint32_t c = 0; c < op.channels; ++c) {
-        y[c] = static_cast<int8_t>(RequantizeFp32Rne(acc[c] + bias[c], scales[c], lo, hi, op.zero_point));
-      }
-    }
-    return;
+    const TileOutput out = {static_cast<int32_t>(op.pixels), static_cast<int32_t>(op.channels),
+                            static_cast<float>(op.low - op.zero_point), static_cast<float>(op.high - op.zero_point),
+                            op.zero_point};
+    return kernels_.requantize(out, acc, bias, scales, y);
   }
   const auto* table = At<const int32_t>(op.table, walker);
   for (uint32_t p = 0; p < op.pixels; ++p, acc += op.channels, y += op.channels) {
@@ -148,9 +145,9 @@ void Executor::Run(const Command& command, const Walker& walker) {
 }  // namespace
 
 uint32_t ScratchBytes(const Machine& machine) {
-  // A column is at most as long as the weights that the widest weight buffer holds.
+  // int16 values: as many for columns as the widest weight buffer has bytes, twice as many for weights.
   const uint32_t w = machine.buffer(Buffer::kWeight), b = machine.buffer(Buffer::kWeightB);
-  return 2 * 2 * (w > b ? w : b);
+  return 3 * 2 * (w > b ? w : b);
 }
 
 void Execute(const Stream& stream, const Spaces& spaces, TileScratch scratch, const TileKernels& kernels,

@@ -82,7 +82,7 @@ Status NpuEmu::DoSubmit(const Job& job) {
   }
   for (size_t i = 0; i < job.bases.size(); ++i) spaces.first[kFirstBase + i] = job.bases[i].data();
   auto* scratch = reinterpret_cast<int16_t*>(workspace_.data() + Layout(machine_).scratch);
-  const uint32_t half = ScratchBytes(machine_) / 4;
+  const uint32_t columns = ScratchBytes(machine_) / sizeof(int16_t) / 3;
   Striker striker{fault_, {}};
   if (fault_.kind == FaultKind::kScratchpadFlip) striker.target = workspace_.first(machine_.buffer_total());
   if (fault_.kind == FaultKind::kMemoryFlip && !job.bases.empty())
@@ -90,7 +90,7 @@ Status NpuEmu::DoSubmit(const Job& job) {
   CommandHook hook;
   if (fault_.kind != FaultKind::kNone)
     hook = {[](void* self, uint64_t n) { return static_cast<Striker*>(self)->Before(n); }, &striker};
-  Execute(stream, spaces, {scratch, scratch + half}, BestTileKernels(), hook);
+  Execute(stream, spaces, {scratch, scratch + columns}, BestTileKernels(), hook);
   const uint64_t start = free_at_ > clock_->now() ? free_at_ : clock_->now();
   const uint64_t factor = fault_.kind == FaultKind::kSlowMemory ? kSlowdown : 1;
   free_at_ = ends_[job.id] = start + factor * cycles_[job.id];

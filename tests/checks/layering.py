@@ -27,8 +27,9 @@ LAYERS = {
     "samples": [ENGINE, "ports/"],
     "tests": ["engine/", "ports/", "converter/", "schema/", "tests/"],
 }
-# Freestanding-friendly standard headers for engine and ports: no heap, streams, strings, threads.
-EMBEDDED_STD = set("""algorithm array atomic bit climits cmath concepts cstddef cstdint cstdlib cstring cfloat initializer_list
+# Freestanding-friendly standard headers for engine and ports: no heap, streams, strings, threads. immintrin.h is the
+# compiler's own header of x86 instructions.
+EMBEDDED_STD = set("""algorithm array atomic bit climits cmath concepts cstddef cstdint cstdlib cstring cfloat immintrin.h initializer_list
 iterator limits memory new numeric optional span string_view tuple type_traits utility version compare
 math.h stdbool.h stddef.h stdint.h string.h""".split())
 GENERATED = re.compile(r"schema/\w+_generated\.h|flatbuffers/")

@@ -47,7 +47,7 @@ TEST(TileKernels, AllImplementationsGiveTheSumsOfTheDefinition) {
     t.x_pixel = t.channels + draw(0, 3), t.x_row = t.x_pixel * t.width + draw(0, 5);
     t.kernel_h = draw(1, 4), t.kernel_w = draw(1, 4), t.stride_h = draw(1, 3), t.stride_w = draw(1, 3);
     t.dilation_h = draw(1, 2), t.dilation_w = draw(1, 2), t.pad_top = draw(0, 3), t.pad_left = draw(0, 3);
-    t.out_height = draw(1, 5), t.out_width = draw(1, 5), t.out_channels = depthwise ? t.channels : draw(1, 11);
+    t.out_height = draw(1, 5), t.out_width = draw(1, 5), t.out_channels = depthwise ? t.channels : draw(1, 27);
     t.x_zero_point = draw(-128, 127), t.w_zero_point = draw(-3, 3), t.accumulate = i % 2 == 0;
     std::vector<int8_t> x(static_cast<size_t>(t.x_row * t.height)),
         w(static_cast<size_t>(t.kernel_h * t.kernel_w * t.channels * t.out_channels));
@@ -56,7 +56,7 @@ TEST(TileKernels, AllImplementationsGiveTheSumsOfTheDefinition) {
     const std::vector<uint32_t> start(static_cast<size_t>(t.out_height * t.out_width * t.out_channels), 0xFFFFFFF0u);
     const auto expected = Naive(t, x.data(), w.data(), start, depthwise);
     for (const TileKernels* kernels : {&kPortableTiles, &BestTileKernels()}) {
-      std::vector<int16_t> column(w.size()), weights(w.size());
+      std::vector<int16_t> column(w.size()), weights(w.size() + static_cast<size_t>(t.out_channels));
       std::vector<uint32_t> acc = start;
       if (depthwise) {
         kernels->depthwise(t, x.data(), w.data(), acc.data());
@@ -65,6 +65,24 @@ TEST(TileKernels, AllImplementationsGiveTheSumsOfTheDefinition) {
       }
       ASSERT_EQ(acc, expected) << i;
     }
+  }
+}
+
+TEST(TileKernels, AllImplementationsRequantizeAlike) {
+  std::mt19937 random(4);
+  const auto draw = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+  for (int i = 0; i < 200; ++i) {
+    const auto channels = static_cast<size_t>(1 + draw(40)), pixels = static_cast<size_t>(1 + draw(5));
+    const TileOutput out = {static_cast<int32_t>(pixels), static_cast<int32_t>(channels), -100, 120, 7};
+    std::vector<uint32_t> acc(pixels * channels), bias(channels);
+    std::vector<float> scales(channels);
+    for (uint32_t& v : acc) v = draw(8) == 0 ? static_cast<uint32_t>(random()) : draw(2000) - 1000;
+    for (uint32_t& v : bias) v = draw(200) - 100;
+    for (float& v : scales) v = static_cast<float>(1 + draw(8)) / 16;  // many ties
+    std::vector<int8_t> expected(acc.size()), y(acc.size());
+    kPortableTiles.requantize(out, acc.data(), bias.data(), scales.data(), expected.data());
+    BestTileKernels().requantize(out, acc.data(), bias.data(), scales.data(), y.data());
+    ASSERT_EQ(y, expected) << i;
   }
 }
 

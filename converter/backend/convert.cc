@@ -24,8 +24,6 @@
 namespace takt {
 namespace {
 
-constexpr int64_t kArenaAlignment = 16;
-
 ModelLocation WholeModel(const std::string& name) {
   ModelLocation where;
   where.model = name;
@@ -83,7 +81,10 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
 
   auto steps = backend::LowerGraph(result.graph, options.numerics, result.diagnostics);
   if (!result.diagnostics.ok()) return;
-  const uint64_t work = backend::CheckSteps(result.graph, steps, reference::AllKernels(), result.diagnostics);
+  const std::vector<backend::StepSpec> commits = backend::LowerStates(result.graph);
+  std::vector<backend::StepSpec> all = steps;
+  all.insert(all.end(), commits.begin(), commits.end());
+  const uint64_t work = backend::CheckSteps(result.graph, all, reference::AllKernels(), result.diagnostics);
   if (!result.diagnostics.ok()) return;
   backend::AddScratch(result.graph, steps, reference::AllKernels());
   if (options.on_stage) options.on_stage("lower", result.graph);
@@ -96,10 +97,13 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
     if (!result.diagnostics.ok()) return;
     npu_target.memory = options.machine->memories[machine.feature_memory].name;
     steps = result.npu.steps;
+    for (const backend::StepSpec& commit : commits)
+      result.npu.device.costs.push_back(npu::HostCycles(result.graph, commit, *options.machine));
   }
+  steps.insert(steps.end(), commits.begin(), commits.end());
   const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
-  const memory::Placement placement = memory::Place(liveness.buffers, kArenaAlignment);
-  std::string wrong = memory::CheckPlacement(liveness.buffers, placement, kArenaAlignment);
+  const memory::Placement placement = memory::Place(liveness.buffers, memory::kArenaAlignment);
+  std::string wrong = memory::CheckPlacement(liveness.buffers, placement, memory::kArenaAlignment);
   if (wrong.empty()) wrong = memory::CheckSharing(result.graph, steps, liveness, placement);
   if (!wrong.empty()) {
     result.diagnostics.Error(WholeModel(name), "internal error of memory planning: " + wrong);

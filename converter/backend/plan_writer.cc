@@ -16,6 +16,7 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using ir::TensorId;
 constexpr uint16_t kDense = 0xFFFF;
+constexpr uint16_t kStateArena = 1;  ///< After that of activations, if there are states.
 
 class Writer {
  public:
@@ -23,6 +24,7 @@ class Writer {
   std::vector<uint8_t> Write(Diagnostics& diagnostics);
 
  private:
+  void AddArenas();
   void AddArenaTensors();
   void AddConstants();
   void AddConstant(TensorId id, std::vector<uint8_t>& block);
@@ -31,6 +33,7 @@ class Writer {
   void AddTensor(TensorId id, uint32_t offset, uint16_t base);
   template <typename T>
   static uint16_t Pooled(std::vector<T>& pool, const std::vector<T>& values);
+  flatbuffers::Offset<flatbuffers::Vector<const schema::State*>> AddStates();
   flatbuffers::Offset<void> AddParams(const StepSpec& spec);
   void AddStep(const StepSpec& spec);
   flatbuffers::Offset<schema::Binding> AddBinding(TensorId id);
@@ -43,6 +46,7 @@ class Writer {
   std::map<TensorId, uint16_t> index_;
   std::map<std::pair<size_t, std::vector<uint8_t>>, flatbuffers::Offset<void>> structs_;  ///< By alignment and bytes.
   std::vector<TensorId> order_;
+  std::vector<schema::Arena> arenas_;
   std::vector<schema::Tensor> tensors_;
   std::vector<schema::Live> lives_;
   std::vector<schema::Constant> constants_;
@@ -76,12 +80,22 @@ void Writer::AddTensor(TensorId id, uint32_t offset, uint16_t base) {
                         static_cast<uint8_t>(t.dims.size()));
 }
 
+void Writer::AddArenas() {
+  arenas_.emplace_back(static_cast<uint32_t>(in_.placement.peak_bytes),
+                       static_cast<uint32_t>(in_.placement.lower_bound_bytes), memory::kArenaAlignment,
+                       schema::ArenaKind::activation, 0);
+  const auto state_bytes = static_cast<uint32_t>(in_.liveness.state_bytes);
+  if (in_.graph.states.empty()) return;
+  arenas_.emplace_back(state_bytes, state_bytes, memory::kArenaAlignment, schema::ArenaKind::state, 0);
+}
+
 void Writer::AddArenaTensors() {
-  std::map<size_t, uint16_t> roots;
+  std::map<TensorId, uint16_t> roots;
   for (const auto& entry : in_.liveness.tensors) {
     const auto self = static_cast<uint16_t>(tensors_.size());
-    const uint16_t root = roots.try_emplace(entry.buffer, self).first->second;
-    AddTensor(entry.tensor, static_cast<uint32_t>(in_.placement.offsets[entry.buffer] + entry.offset), 0);
+    const uint16_t root = roots.try_emplace(entry.root, self).first->second;
+    const int64_t block = entry.state ? 0 : in_.placement.offsets[entry.buffer];
+    AddTensor(entry.tensor, static_cast<uint32_t>(block + entry.offset), entry.state ? kStateArena : 0);
     lives_.emplace_back(static_cast<uint16_t>(entry.first), static_cast<uint16_t>(entry.last), root);
   }
 }
@@ -90,7 +104,7 @@ void Writer::AddConstant(TensorId id, std::vector<uint8_t>& block) {
   const ir::Tensor& t = in_.graph.tensor(id);
   const size_t alignment = std::max<size_t>(1, BitWidth(t.type) / 8);
   block.resize((block.size() + alignment - 1) / alignment * alignment);
-  AddTensor(id, static_cast<uint32_t>(block.size()), static_cast<uint16_t>(1 + constants_.size()));
+  AddTensor(id, static_cast<uint32_t>(block.size()), static_cast<uint16_t>(arenas_.size() + constants_.size()));
   block.insert(block.end(), t.data->begin(), t.data->end());
 }
 
@@ -136,6 +150,12 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Job>>> Write
     jobs.push_back(schema::CreateJob(fbb_, 0, stream, base_vector, range_vector));
   }
   return jobs.empty() ? 0 : fbb_.CreateVector(jobs);
+}
+
+flatbuffers::Offset<flatbuffers::Vector<const schema::State*>> Writer::AddStates() {
+  std::vector<schema::State> states;
+  for (const ir::State& state : in_.graph.states) states.emplace_back(index_.at(state.tensor), index_.at(state.next));
+  return states.empty() ? 0 : fbb_.CreateVectorOfStructs(states);
 }
 
 /// Steps of the same bytes share one struct.
@@ -214,12 +234,13 @@ bool Writer::FitsFormat(Diagnostics& diagnostics) const {
   };
   const Use uses[] = {{"tensors", tensors_.size(), kMaxIndex - 1},
                       {"steps", in_.steps.size(), kMaxIndex - 1},
-                      {"constants and arenas", constants_.size() + 1, kMaxIndex},
+                      {"constants and arenas", constants_.size() + arenas_.size(), kMaxIndex},
                       {"values of dims", dims_.size(), kMaxIndex},
                       {"values of strides", strides_.size(), kMaxIndex},
                       {"operands", operands_.size(), kMaxIndex},
                       {"bytes of constants", segment_.size(), UINT32_MAX},
-                      {"bytes of activations", static_cast<size_t>(in_.placement.peak_bytes), UINT32_MAX}};
+                      {"bytes of activations", static_cast<size_t>(in_.placement.peak_bytes), UINT32_MAX},
+                      {"bytes of state", static_cast<size_t>(in_.liveness.state_bytes), UINT32_MAX}};
   bool fits = true;
   for (const Use& use : uses) {
     if (use.count <= use.most) continue;
@@ -232,6 +253,7 @@ bool Writer::FitsFormat(Diagnostics& diagnostics) const {
 }
 
 std::vector<uint8_t> Writer::Write(Diagnostics& diagnostics) {
+  AddArenas();
   AddArenaTensors();
   AddConstants();
   for (const StepSpec& spec : in_.steps) AddStep(spec);
@@ -247,10 +269,8 @@ std::vector<uint8_t> Writer::Write(Diagnostics& diagnostics) {
   const auto target = AddTarget();
   const auto jobs = AddJobs();
   const auto costs = in_.device.costs.empty() ? 0 : fbb_.CreateVector(in_.device.costs);
-  const std::vector<schema::Arena> arenas = {{static_cast<uint32_t>(in_.placement.peak_bytes),
-                                              static_cast<uint32_t>(in_.placement.lower_bound_bytes), 16,
-                                              schema::ArenaKind::activation, 0}};
-  const auto arena_vector = fbb_.CreateVectorOfStructs(arenas);
+  const auto states = AddStates();
+  const auto arena_vector = fbb_.CreateVectorOfStructs(arenas_);
   const auto constants = fbb_.CreateVectorOfStructs(constants_);
   const auto dims = fbb_.CreateVector(dims_);
   const auto strides = strides_.empty() ? 0 : fbb_.CreateVector(strides_);
@@ -265,7 +285,7 @@ std::vector<uint8_t> Writer::Write(Diagnostics& diagnostics) {
   const auto debug = in_.debug ? AddDebug() : flatbuffers::Offset<schema::Debug>();
   const schema::Limits limits(in_.work, static_cast<uint32_t>(tensors_.size()), static_cast<uint32_t>(steps_.size()));
   fbb_.Finish(schema::CreatePlan(fbb_, kPlanMajor, kPlanMinor, producer, source, target, arena_vector, constants, dims,
-                                 strides, tensors, lives, operands, steps, tags, params, jobs, 0, input_vector,
+                                 strides, tensors, lives, operands, steps, tags, params, jobs, states, input_vector,
                                  output_vector, costs, &limits, reaches_minimum_, debug),
               schema::PlanIdentifier());
   std::vector<uint8_t> file(fbb_.GetBufferPointer(), fbb_.GetBufferPointer() + fbb_.GetSize());

@@ -1,6 +1,9 @@
 #include "converter/backend/step_builder.h"
 
+#include <utility>
+
 #include "converter/ir/op_def.h"
+#include "schema/plan_generated.h"
 
 namespace takt::backend {
 
@@ -29,6 +32,20 @@ std::vector<StepSpec> LowerGraph(ir::Graph& graph, Numerics numerics, Diagnostic
     } else if (diagnostics.ok()) {
       step.Error("was not lowered");
     }
+  }
+  return steps;
+}
+
+std::vector<StepSpec> LowerStates(const ir::Graph& graph) {
+  std::vector<StepSpec> steps;
+  for (const ir::State& state : graph.states) {
+    StepSpec copy;
+    copy.op = Op::kCopy;
+    copy.params.resize(sizeof(schema::CopyParams));
+    copy.inputs = {state.next};
+    copy.outputs = {state.tensor};
+    copy.node = graph.ProducerOf(state.next);
+    steps.push_back(std::move(copy));
   }
   return steps;
 }

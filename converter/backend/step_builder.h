@@ -71,6 +71,8 @@ class StepBuilder {
 
 /// All steps of a graph in its node order; errors go to `diagnostics`.
 std::vector<StepSpec> LowerGraph(ir::Graph& graph, Numerics numerics, Diagnostics& diagnostics);
+/// The plan's last steps: each copies the next value of a state to its place.
+std::vector<StepSpec> LowerStates(const ir::Graph& graph);
 
 }  // namespace takt::backend
 

@@ -77,8 +77,10 @@ class Importer {
   bool ForwardConstant(const Operator& op);
   bool IsHybrid(const Operator& op) const;
   ir::TensorId FloatWeights(const Operator& op, int index);
+  void CheckVariables();
   void Reshape(size_t first_node);
   bool IsEmpty(int32_t id) const { return IsTensor(id) && graph_.tensor(id).element_count() == 0; }
+  bool IsVariable(size_t id) const { return subgraph_->tensors()->Get(static_cast<uint32_t>(id))->is_variable(); }
   bool IsTensor(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < subgraph_->tensors()->size(); }
   void Error(std::string message, const std::string& tensor = "", int node = -1, const std::string& node_name = "") {
     diagnostics_.Error({graph_.name, node, node_name, tensor}, std::move(message));
@@ -216,7 +218,7 @@ void Importer::ReadTensors() {
 /// Values that are there before any operator runs, and each written once.
 void Importer::CheckGiven() {
   std::vector<bool> written(graph_.tensors.size());
-  for (size_t i = 0; i < written.size(); ++i) written[i] = graph_.tensors[i].is_constant();
+  for (size_t i = 0; i < written.size(); ++i) written[i] = graph_.tensors[i].is_constant() || IsVariable(i);
   for (ir::TensorId id : graph_.inputs) {
     if (IsEmpty(id))
       Error("is a graph input without elements; leave it out of the model's inputs", graph_.tensor(id).name);
@@ -229,7 +231,8 @@ void Importer::CheckGiven() {
       if (!IsTensor(id) || IsEmpty(id)) continue;
       if (written[static_cast<size_t>(id)]) {
         Error(
-            "is written here, but is a constant, a graph input or another operator's output; each tensor has one "
+            "is written here, but is a constant, a variable, a graph input or another operator's output; each tensor "
+            "has one "
             "origin",
             graph_.tensor(id).name, static_cast<int>(i), operators_[i].name);
       }
@@ -264,6 +267,17 @@ std::vector<int> Importer::Order() {
   Error(
       absl::StrCat("has operators that wait for each other: ", absl::StrJoin(names, ", "), "; a graph has no cycles"));
   return order;
+}
+
+/// Import functions have made states of the variables that their operators update.
+void Importer::CheckVariables() {
+  if (!diagnostics_.ok()) return;
+  for (size_t i = 0; i < good_.size(); ++i) {
+    const auto id = static_cast<ir::TensorId>(i);
+    if (!good_[i] || !IsVariable(i) || graph_.IsState(id) || graph_.tensor(id).is_constant()) continue;
+    Error("is a variable that no operator updates; make it a constant or an input when exporting",
+          graph_.tensor(id).name);
+  }
 }
 
 /// Shapes behind inputs whose shapes were given follow from the ops' rules.
@@ -357,6 +371,7 @@ std::optional<ir::Graph> Importer::Run() {
   }
   CheckGiven();
   for (int index : Order()) Import(index);
+  CheckVariables();
   if (!diagnostics_.ok()) return std::nullopt;
   AdaptGraphIo(graph_, uint8_tensors_, diagnostics_);
   if (!ir::Verify(graph_, diagnostics_)) return std::nullopt;

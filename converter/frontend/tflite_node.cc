@@ -164,6 +164,20 @@ ir::TensorId TfliteNode::Scalar(float value) {
                             DataType::kFloat32, {}, std::move(bytes));
 }
 
+ir::TensorId TfliteNode::NextState(int i) {
+  const ir::TensorId id = input(i);
+  if (id == ir::kNoTensor || tensor(id).is_constant() || graph_.IsInput(id) || graph_.ProducerOf(id) >= 0) {
+    Error("input " + std::to_string(i) + " must be a variable tensor without data that no other operator updates", id);
+    return ir::kNoTensor;
+  }
+  ir::Tensor next = tensor(id);
+  next.name += "/next";
+  graph_.tensor(id).source = -1;  // What a person looks for is the value after the invocation.
+  const ir::TensorId made = graph_.AddTensor(std::move(next));
+  graph_.states.push_back({id, made});
+  return made;
+}
+
 std::string TfliteNode::Activation(tflite::ActivationFunctionType activation) {
   switch (activation) {
     case tflite::ActivationFunctionType::NONE:

@@ -78,6 +78,10 @@ class TfliteNode {
   /// A new tensor like `model` (type, dims, quantization) named after this operator's output plus `suffix`.
   ir::TensorId NewTensor(const ir::Tensor& model, const std::string& suffix);
 
+  /// A new tensor that becomes the value of the state that input `i` is; reports an input that is no variable of this
+  /// operator alone.
+  ir::TensorId NextState(int i);
+
   /// Name of a fused activation ("none", "relu", "relu_n1_to_1", "relu6"), the value of attribute `activation`; reports
   /// others as errors.
   std::string Activation(tflite::ActivationFunctionType activation);

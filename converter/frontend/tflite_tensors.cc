@@ -113,7 +113,6 @@ bool TfliteTensorReader::Error(std::string message) {
 
 bool TfliteTensorReader::ReadType(const tflite::Tensor& source, ir::Tensor& tensor) {
   tensor.type = TypeOf(source.type());
-  if (source.is_variable()) return Error("is a variable; models that keep state are not supported yet");
   if (tensor.type != DataType::kNone) return true;
   const char* type = tflite::EnumNameTensorType(source.type());
   return Error(absl::StrCat("has type ",

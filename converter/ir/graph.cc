@@ -83,17 +83,25 @@ std::vector<int> Graph::ConsumersOf(TensorId id) const {
   return consumers;
 }
 
+bool Graph::IsState(TensorId id) const {
+  return std::any_of(states.begin(), states.end(), [id](const State& state) { return state.tensor == id; });
+}
+
 bool Graph::IsInput(TensorId id) const {
-  return std::find(inputs.begin(), inputs.end(), id) != inputs.end();
+  return IsState(id) || std::find(inputs.begin(), inputs.end(), id) != inputs.end();
 }
 
 bool Graph::IsOutput(TensorId id) const {
-  return std::find(outputs.begin(), outputs.end(), id) != outputs.end();
+  return std::find(outputs.begin(), outputs.end(), id) != outputs.end() ||
+         std::any_of(states.begin(), states.end(), [id](const State& state) { return state.next == id; });
 }
 
 void Graph::ReplaceUses(TensorId from, TensorId to) {
   for (Node& node : nodes) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
   std::replace(outputs.begin(), outputs.end(), from, to);
+  for (State& state : states) {
+    if (state.next == from) state.next = to;
+  }
 }
 
 }  // namespace takt::ir

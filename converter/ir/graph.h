@@ -79,12 +79,21 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
+/// A value that stays from one invocation to the next, zero at first: nodes read it as `tensor`; at the end of an
+/// invocation `next`, which a node writes, takes its place.
+struct State {
+  TensorId tensor = kNoTensor;
+  TensorId next = kNoTensor;
+  friend bool operator==(const State&, const State&) = default;
+};
+
 struct Graph {
   std::string name;  ///< The model's file name, for diagnostics.
   std::vector<Tensor> tensors;
   std::vector<Node> nodes;  ///< In an order that runs.
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
+  std::vector<State> states;
 
   TensorId AddTensor(Tensor tensor);
   TensorId AddConstant(std::string name, DataType type, std::vector<int32_t> dims, Bytes bytes);
@@ -95,9 +104,12 @@ struct Graph {
   int ProducerOf(TensorId id) const;
   /// Indices of the nodes that read `id`, ascending, each once.
   std::vector<int> ConsumersOf(TensorId id) const;
+  bool IsState(TensorId id) const;
+  /// Whether it has a value before any node runs: a graph input or a state.
   bool IsInput(TensorId id) const;
+  /// Whether its value is wanted after the last node: a graph output or a state's next value.
   bool IsOutput(TensorId id) const;
-  /// Makes every reader of `from`, the graph's outputs included, read `to`.
+  /// Makes every reader of `from`, the graph's outputs and states included, read `to`.
   void ReplaceUses(TensorId from, TensorId to);
   friend bool operator==(const Graph&, const Graph&) = default;
 };

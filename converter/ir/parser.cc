@@ -27,6 +27,11 @@ class Parser {
     graph.inputs = Ids();
     Expect("outputs");
     graph.outputs = Ids();
+    while (Accept("state")) {
+      const std::vector<TensorId> ids = Ids();
+      if (ids.size() != 2) return Fail("a state's tensor and its next value"), std::nullopt;
+      graph.states.push_back({ids[0], ids[1]});
+    }
     while (ok_ && Peek() != 0) graph.nodes.push_back(ReadNode());
     if (!ok_) return std::nullopt;
     return graph;

@@ -56,6 +56,8 @@ class Checker {
 
   void CheckTensor(TensorId id);
   void CheckView(TensorId id);
+  void CheckInput(TensorId id, const char* what);
+  void CheckNext(const State& state);
   void CheckQuantization(TensorId id);
   bool CheckOrder(int index);
   bool CheckArity(const Node& node);
@@ -220,19 +222,34 @@ bool Checker::CheckNode(int index) {
   return CheckArity(node) && CheckAttributes(node) && CheckTypes(node);
 }
 
+/// A value that is there before any node runs.
+void Checker::CheckInput(TensorId id, const char* what) {
+  if (!InRange(id)) {
+    Error(absl::StrCat("has ", what, " ", id, ", which does not exist"));
+  } else if (ready_[static_cast<size_t>(id)]) {
+    Error(absl::StrCat("is a graph ", what, " twice, or also a constant"), id);
+  } else {
+    ready_[static_cast<size_t>(id)] = true;
+  }
+}
+
+void Checker::CheckNext(const State& state) {
+  if (!InRange(state.next)) {
+    Error(absl::StrCat("has next value ", state.next, " of a state, which does not exist"));
+  } else if (!IsReady(state.next) || graph_.tensor(state.next).is_constant() || graph_.IsInput(state.next)) {
+    Error("is the next value of a state, but no node writes it", state.next);
+  } else if (graph_.tensor(state.next).type != graph_.tensor(state.tensor).type ||
+             graph_.tensor(state.next).dims != graph_.tensor(state.tensor).dims) {
+    Error("is the next value of a state of another type or shape", state.next);
+  }
+}
+
 bool Checker::CheckGraph() {
   const auto count = static_cast<TensorId>(graph_.tensors.size());
   for (TensorId id = 0; id < count; ++id) CheckTensor(id);
   for (const Tensor& tensor : graph_.tensors) ready_.push_back(tensor.is_constant());
-  for (TensorId id : graph_.inputs) {
-    if (!InRange(id)) {
-      Error(absl::StrCat("has input ", id, ", which does not exist"));
-    } else if (ready_[static_cast<size_t>(id)]) {
-      Error("is a graph input twice, or also a constant", id);
-    } else {
-      ready_[static_cast<size_t>(id)] = true;
-    }
-  }
+  for (TensorId id : graph_.inputs) CheckInput(id, "input");
+  for (const State& state : graph_.states) CheckInput(state.tensor, "state");
   for (int i = 0; i < static_cast<int>(graph_.nodes.size()); ++i) {
     node_ = i;
     if (CheckOrder(i)) CheckNode(i);
@@ -247,6 +264,9 @@ bool Checker::CheckGraph() {
                std::count(graph_.outputs.begin(), graph_.outputs.end(), id) > 1) {
       Error("is a graph output twice, or also a graph input or a constant; an output is memory of its own", id);
     }
+  }
+  for (const State& state : graph_.states) {
+    if (InRange(state.tensor)) CheckNext(state);
   }
   return ok_;
 }

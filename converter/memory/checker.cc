@@ -44,13 +44,15 @@ class Replay {
  public:
   Replay(const ir::Graph& graph, const Liveness& liveness, const Placement& placement) : graph_(graph) {
     for (const Liveness::Entry& entry : liveness.tensors) {
-      const int64_t begin = placement.offsets[entry.buffer] + entry.offset;
+      // As if states stood behind the other tensors.
+      const int64_t begin = entry.offset + (entry.state ? placement.peak_bytes : placement.offsets[entry.buffer]);
       ranges_[entry.tensor] = {begin, begin + Extent(graph.tensor(entry.tensor))};
     }
   }
 
   std::string Run(const std::vector<backend::StepSpec>& steps) {
     for (TensorId id : graph_.inputs) Write(id);
+    for (const ir::State& state : graph_.states) Write(state.tensor);
     for (size_t s = 0; s < steps.size(); ++s) {
       const std::string at = "step " + std::to_string(s) + " ";
       for (TensorId id : steps[s].inputs) {

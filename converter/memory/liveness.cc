@@ -52,10 +52,6 @@ class Roots {
   std::map<TensorId, TensorId> alias_;
 };
 
-bool IsInput(const ir::Graph& graph, TensorId id) {
-  return std::find(graph.inputs.begin(), graph.inputs.end(), id) != graph.inputs.end();
-}
-
 /// An in-place step takes over the memory of an input that dies there.
 void ShareInPlace(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps,
                   const std::map<TensorId, Interval>& lives, Roots& roots) {
@@ -68,7 +64,7 @@ void ShareInPlace(const ir::Graph& graph, const std::vector<backend::StepSpec>& 
     for (const TensorId in : InPlaceInputs(graph, steps[s])) {
       const TensorId out = steps[s].outputs[0];
       const TensorId root = roots.Find(in);
-      if (block_last[root] != static_cast<int32_t>(s) || IsInput(graph, root) || graph.IsOutput(root)) continue;
+      if (block_last[root] != static_cast<int32_t>(s) || graph.IsInput(root) || graph.IsOutput(root)) continue;
       roots.Alias(out, in);
       block_last[root] = block_last[out];
       break;
@@ -87,7 +83,7 @@ std::vector<TensorId> InPlaceInputs(const ir::Graph& graph, const backend::StepS
     const TensorId id = step.inputs[i];
     if (id == ir::kNoTensor) continue;
     const ir::Tensor& in = graph.tensor(id);
-    if (in.is_constant() || in.view || out.view || IsInput(graph, id) || graph.IsOutput(id)) continue;
+    if (in.is_constant() || in.view || out.view || graph.IsInput(id) || graph.IsOutput(id)) continue;
     if (in.byte_size() == out.byte_size() && in.dims == out.dims) inputs.push_back(id);
   }
   return inputs;
@@ -109,16 +105,31 @@ Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::Step
     use(steps[s].scratch, static_cast<int32_t>(s));
   }
   for (TensorId id : graph.outputs) use(id, end);
+  for (const ir::State& state : graph.states) use(state.tensor, 0), use(state.tensor, end);
   Roots roots(graph);
   ShareInPlace(graph, steps, lives, roots);
 
   Liveness result;
-  for (const auto& [id, live] : lives) result.tensors.push_back({id, live.first, live.last, 0, roots.Offset(id)});
+  for (const auto& [id, live] : lives) {
+    result.tensors.push_back(
+        {.tensor = id, .first = live.first, .last = live.last, .offset = roots.Offset(id), .root = id});
+  }
   std::sort(result.tensors.begin(), result.tensors.end(),
             [](const auto& a, const auto& b) { return a.first != b.first ? a.first < b.first : a.tensor < b.tensor; });
+  std::map<TensorId, int64_t> states;
+  for (const ir::State& state : graph.states) {
+    states[state.tensor] = result.state_bytes;
+    const int64_t blocks = (graph.tensor(state.tensor).byte_size() + kArenaAlignment - 1) / kArenaAlignment;
+    result.state_bytes += blocks * kArenaAlignment;
+  }
   std::map<TensorId, size_t> blocks;
   for (Liveness::Entry& entry : result.tensors) {
-    const TensorId root = roots.Find(entry.tensor);
+    const TensorId root = entry.root = roots.Find(entry.tensor);
+    if (const auto state = states.find(root); state != states.end()) {
+      entry.state = true;
+      entry.offset += state->second;
+      continue;
+    }
     const auto [it, fresh] = blocks.try_emplace(root, result.buffers.size());
     if (fresh) result.buffers.push_back({graph.tensor(root).byte_size(), entry.first, entry.last});
     entry.buffer = it->second;

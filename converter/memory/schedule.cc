@@ -19,8 +19,14 @@ class ProblemBuilder {
 
   OrderProblem Build(const std::vector<backend::StepSpec>& steps) {
     for (TensorId id : graph_.inputs) problem_.values[static_cast<size_t>(Value(id))].input = true;
+    for (const ir::State& state : graph_.states) {  // no bytes of this arena
+      OrderProblem::Value& value = problem_.values[static_cast<size_t>(Value(state.tensor))];
+      value.input = true;
+      value.bytes = 0;
+    }
     for (size_t s = 0; s < steps.size(); ++s) AddTask(static_cast<int>(s), steps[s]);
     for (TensorId id : graph_.outputs) problem_.values[static_cast<size_t>(Value(id))].output = true;
+    for (const ir::State& state : graph_.states) problem_.values[static_cast<size_t>(Value(state.next))].output = true;
     return std::move(problem_);
   }
 

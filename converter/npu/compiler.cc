@@ -106,6 +106,7 @@ void JobBuilder::FindUses() {
   };
   for (const TensorId id : graph_.inputs) outside(id);
   for (const TensorId id : graph_.outputs) outside(id);
+  for (const ir::State& state : graph_.states) outside(state.tensor), outside(state.next);
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (s >= group_.first && s < end) continue;
     for (const TensorId id : steps_[s].inputs) outside(id);

@@ -74,6 +74,7 @@ class Sinker {
       }
     }
     for (TensorId& id : graph_.outputs) id = ReadOutput(id);
+    for (ir::State& state : graph_.states) state.next = ReadOutput(state.next);
   }
 
  private:

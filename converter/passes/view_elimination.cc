@@ -39,8 +39,7 @@ ir::Node Copy(const ir::Node& from, ir::TensorId input, ir::TensorId output) {
 }
 
 bool IsBound(const ir::Graph& graph, ir::TensorId id) {
-  return graph.tensor(id).is_constant() || graph.IsOutput(id) ||
-         std::find(graph.inputs.begin(), graph.inputs.end(), id) != graph.inputs.end();
+  return graph.tensor(id).is_constant() || graph.IsOutput(id) || graph.IsInput(id);
 }
 
 void Reshape(ir::Graph& graph, const ir::Node& node, PassContext& context, std::vector<ir::Node>& out) {

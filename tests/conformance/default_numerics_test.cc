@@ -75,6 +75,7 @@ void RunOperator(const GoldenModel& model, const ir::Graph& graph, const ir::Gra
       ASSERT_EQ(Refusal(made), "") << model.name;
       runner.emplace(made.plan);
     }
+    EXPECT_TRUE(runner->net().ResetState().ok());
     const std::vector<Bytes> got = runner->Run(*inputs);
     for (size_t i = 0; i < got.size(); ++i) {
       const ir::Tensor& tensor = op.tensor(op.outputs[i]);

@@ -285,7 +285,12 @@ TEST(TfliteImporter, NamesUnsupportedConstructs) {
   ExpectError(model, "m: error: has 2 subgraphs; allowed is one");
   model = Chain();
   model.tensors[1].variable = true;
-  ExpectError(model, "m:0(RELU):mid: error: is a variable; models that keep state are not supported yet");
+  ExpectError(model, "m:0(RELU):mid: error: is written here, but");
+  model = Chain();
+  model.tensors.push_back(Int8("state", {1, 4}));
+  model.tensors[3].variable = true;
+  model.operators[1].inputs = {3};
+  ExpectError(model, "m:state: error: is a variable that no operator updates");
   model = Chain();
   model.operators[0].code = BuiltinOperator::LSH_PROJECTION;
   ExpectError(model, "m:0(LSH_PROJECTION): error: is not supported; the note");

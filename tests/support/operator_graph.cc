@@ -24,7 +24,7 @@ ir::Graph Cut(const ir::Graph& graph, const std::set<const ir::Node*>& part) {
     const auto [it, fresh] = ids.try_emplace(id, static_cast<TensorId>(cut.tensors.size()));
     if (!fresh) return it->second;
     cut.AddTensor(graph.tensor(id));
-    if (input && !graph.tensor(id).is_constant()) cut.inputs.push_back(it->second);
+    if (input && !graph.tensor(id).is_constant() && !graph.IsState(id)) cut.inputs.push_back(it->second);
     return it->second;
   };
   for (const ir::Node& node : graph.nodes) {
@@ -37,6 +37,9 @@ ir::Graph Cut(const ir::Graph& graph, const std::set<const ir::Node*>& part) {
       if (IsReadOutside(graph, part, from)) cut.outputs.push_back(id);
     }
     cut.nodes.push_back(std::move(copy));
+  }
+  for (const ir::State& state : graph.states) {
+    if (ids.count(state.tensor) != 0) cut.states.push_back({map(state.tensor, true), map(state.next, false)});
   }
   return cut;
 }

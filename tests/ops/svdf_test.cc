@@ -1,0 +1,120 @@
+// svdf
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "schema/plan_generated.h"
+#include "tests/ops/op_test.h"
+
+namespace takt::test {
+namespace {
+
+/// Stored value of an accumulator, by output (0: y, 1: state).
+using Stage = std::function<double(int output, double acc)>;
+
+/// y and the next state. The rows of the state lose their oldest value and take the filter's; y sums over them.
+Results Compute(const OpCase& c, const Inputs& in, const Stage& stage) {
+  const auto batches = in[0].dims[0], depth = in[0].dims[1], filters = in[1].dims[0], length = in[2].dims[1];
+  const auto rank = static_cast<int32_t>(std::get<int64_t>(c.attributes.at("rank")));
+  Values y({batches, filters / rank}), next({batches, filters * length});
+  const auto at = [](int32_t row, int32_t width, int32_t i) { return static_cast<size_t>(row * width + i); };
+  for (int32_t b = 0; b < batches; ++b) {
+    for (int32_t f = 0; f < filters; ++f) {
+      const int32_t row = b * filters + f;
+      double feature = 0;
+      for (int32_t i = 0; i < depth; ++i) feature += in[0].centered[at(b, depth, i)] * in[1].centered[at(f, depth, i)];
+      for (int32_t i = 0; i < length; ++i)
+        next[at(row, length, i)] = i + 1 < length ? in[4].stored[at(row, length, i + 1)] : stage(1, feature);
+      for (int32_t i = 0; i < length; ++i)
+        y[at(row, 1, 0) / static_cast<size_t>(rank)] += next[at(row, length, i)] * in[2].centered[at(f, length, i)];
+    }
+  }
+  for (size_t i = 0; i < y.v.size(); ++i) {
+    y[i] = stage(0, y[i] + in[3].centered[i % static_cast<size_t>(filters / rank)]);
+  }
+  return {y, next};
+}
+
+/// Products of scales are made in float, left to right, as the converter's.
+float Scale(const OpCase& c, int output) {
+  const auto of = [&](size_t i) { return c.inputs[i].scales[0]; };
+  return output == 0 ? of(4) * of(2) / c.outputs[0].scales[0] : of(0) * of(1) / of(4);
+}
+
+Results Real(const OpCase& c, const Inputs& in) {
+  double lo = 0, hi = 0;
+  ActivationBounds(c, lo, hi);
+  return Compute(c, in, [&](int output, double acc) { return output == 0 ? std::clamp(acc, lo, hi) : acc; });
+}
+
+Results Fp32Rne(const OpCase& c, const Inputs& in) {
+  return Compute(c, in, [&](int output, double acc) {
+    const Operand& t = c.outputs[static_cast<size_t>(output)];
+    const float product = static_cast<float>(acc) * Scale(c, output);
+    return Saturated(c, t, static_cast<double>(std::nearbyint(product)) + t.zero_point);
+  });
+}
+
+Results Tflite(const OpCase& c, const Inputs& in) {
+  return Compute(c, in, [&](int output, double acc) {
+    const Operand& t = c.outputs[static_cast<size_t>(output)];
+    const Multiplier m(static_cast<double>(Scale(c, output)));
+    return Saturated(c, t, static_cast<double>(MultiplyByTflite(static_cast<int64_t>(acc), m) + t.zero_point));
+  });
+}
+
+const OpTraits kSvdf = {.op = Op::kSvdf, .oracle = Real, .fp32_rne = Fp32Rne, .tflite = Tflite, .also_float = false};
+
+/// A batch of `batches`, `depth` inputs, `units` of `rank` filters that remember `length` values.
+OpCase Case(int32_t batches, int32_t depth, int32_t units, int32_t rank, int32_t length) {
+  const int32_t filters = units * rank;
+  return {{Int8({batches, depth}, 0.06f, -7), Weights({filters, depth}),
+           Int16({filters, length}, 0.0037f).Range(-300, 300).Constant(), Bias(units),
+           Int16({batches, filters * length}, 0.0044f).Range(-3000, 3000)},
+          {Int8({}, 0.2f, 5), Int16({}, 0.0044f)},
+          {{"rank", int64_t{rank}}, {"activation", std::string("none")}}};
+}
+
+OpCase FloatCase(int32_t batches, int32_t depth, int32_t units, int32_t rank, int32_t length) {
+  OpCase c = Case(batches, depth, units, rank, length);
+  for (Operand& t : c.inputs) {
+    const bool constant = t.constant;
+    t = Float(t.dims);
+    t.constant = constant;
+  }
+  for (Operand& t : c.outputs) t = Float(t.dims);
+  return c;
+}
+
+TEST(Svdf, EqualsOracle) {
+  RunCases(kSvdf, {Case(1, 9, 5, 1, 8), Case(2, 7, 3, 2, 4), Case(3, 1, 1, 3, 1)});
+  OpCase relu = FloatCase(2, 7, 3, 2, 4);
+  relu.attributes["activation"] = std::string("relu");
+  RunCases(kSvdf, {FloatCase(1, 9, 5, 1, 8), relu});
+}
+
+TEST(Svdf, RejectsWhatBreaksItsRule) {
+  using P = schema::SvdfParams;
+  const std::vector<Rejection> rejections = {
+      {"x of rank 2", Site::kOpOperands, [](MutableCall& m) { m.inputs[0].rank = 1; }},
+      {"depth", Site::kOpOperands, [](MutableCall& m) { m.dims[1][1] = 6; }},
+      {"filters", Site::kOpOperands, [](MutableCall& m) { m.dims[2][0] = 5; }},
+      {"rank 0", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_rank(0); }},
+      {"rank divides the filters", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_rank(4); }},
+      {"bias", Site::kOpOperands, [](MutableCall& m) { m.dims[3][0] = 4; }},
+      {"state", Site::kOpOperands, [](MutableCall& m) { m.dims[4][1] = 23; }},
+      {"units", Site::kOpOperands, [](MutableCall& m) { m.dims[5][1] = 4; }},
+      {"next state", Site::kOpOperands, [](MutableCall& m) { m.dims[6][1] = 23; }},
+      {"clamp", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutable_clamp().mutate_min(-129); }},
+      {"zero point", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_input_zero_point(128); }},
+      {"stages", Site::kOpParams, [](MutableCall& m) {
+         m.params<P>().mutable_output().mutate_scale(256), m.params<P>().mutable_output().mutate_multiplier(-1);
+       }}};
+  for (const Numerics numerics : {Numerics::kFp32Rne, Numerics::kTflite})
+    ExpectRejections(kSvdf, Case(2, 7, 3, 2, 4), numerics, rejections);
+}
+
+}  // namespace
+}  // namespace takt::test

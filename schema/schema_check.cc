@@ -58,6 +58,8 @@ static_assert(sizeof(schema::LogicParams) == 1 && sizeof(schema::SelectParams) =
 static_assert(sizeof(schema::TopKParams) == 2 && sizeof(schema::ReverseSequenceParams) == 2);
 static_assert(sizeof(schema::GatherNdParams) == 1 && sizeof(schema::ScatterNdParams) == 1);
 static_assert(sizeof(schema::UpdateSliceParams) == 1 && sizeof(schema::DetectionParams) == 44);
+static_assert(sizeof(schema::Rescale) == 12 && sizeof(schema::SvdfParams) == 40);
+static_assert(sizeof(schema::LstmParams) == 196 && sizeof(schema::RecurrentParams) == 16);
 static_assert(sizeof(schema::Tensor) == 12 && sizeof(schema::Live) == 6 && sizeof(schema::Constant) == 16);
 static_assert(sizeof(schema::Arena) == 12 && sizeof(schema::Limits) == 16);
 

@@ -7,6 +7,7 @@
 
 #include "engine/base/crc32.h"
 #include "engine/base/sha256.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/trailer.h"
 #include "schema/plan_generated.h"
 
@@ -123,6 +124,10 @@ void Writer::AddConstants() {
     if (block.empty()) continue;
     AddBlock(block);
   }
+  std::vector<uint8_t> initial;
+  for (const ir::State& state : in_.graph.states)
+    if (state.initial != ir::kNoTensor && !index_.count(state.initial)) AddConstant(state.initial, initial);
+  if (!initial.empty()) AddBlock(initial);
 }
 
 void Writer::AddBlock(const std::vector<uint8_t>& block) {
@@ -154,7 +159,10 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Job>>> Write
 
 flatbuffers::Offset<flatbuffers::Vector<const schema::State*>> Writer::AddStates() {
   std::vector<schema::State> states;
-  for (const ir::State& state : in_.graph.states) states.emplace_back(index_.at(state.tensor), index_.at(state.next));
+  for (const ir::State& state : in_.graph.states) {
+    const uint16_t initial = state.initial == ir::kNoTensor ? takt::kNoTensor : index_.at(state.initial);
+    states.emplace_back(index_.at(state.tensor), index_.at(state.next), initial);
+  }
   return states.empty() ? 0 : fbb_.CreateVectorOfStructs(states);
 }
 

@@ -11,6 +11,7 @@
 #include "converter/frontend/tflite_fold.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/frontend/tflite_tensors.h"
+#include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 #include "converter/ir/verifier.h"
 
@@ -75,8 +76,8 @@ class Importer {
   std::vector<int> Order();
   void Import(int index);
   bool ForwardConstant(const Operator& op);
-  bool IsHybrid(const Operator& op) const;
-  ir::TensorId FloatWeights(const Operator& op, int index);
+  bool IsHybrid(const Operator& op, size_t i) const;
+  ir::TensorId FloatWeights(const Operator& op, int index, size_t i);
   void CheckVariables();
   void Reshape(size_t first_node);
   bool IsEmpty(int32_t id) const { return IsTensor(id) && graph_.tensor(id).element_count() == 0; }
@@ -303,38 +304,29 @@ bool Importer::ForwardConstant(const Operator& op) {
   return true;
 }
 
-/// Float activations with int8 weights.
-bool Importer::IsHybrid(const Operator& op) const {
-  static const std::set<std::string> kWeighted = {"CONV_2D",         "CONV_3D",        "DEPTHWISE_CONV_2D",
-                                                  "FULLY_CONNECTED", "TRANSPOSE_CONV", "BATCH_MATMUL"};
+/// Input `i` holds int8 weights beside float activations.
+bool Importer::IsHybrid(const Operator& op, size_t i) const {
+  static const std::set<std::string> kWeighted = {"CONV_2D",        "CONV_3D",      "DEPTHWISE_CONV_2D", "FULLY_CONNECTED",
+                                                  "TRANSPOSE_CONV", "BATCH_MATMUL", "SVDF"};
   const size_t x = op.name == "TRANSPOSE_CONV" ? 2 : 0;
-  if (kWeighted.count(op.name) == 0 || op.ids.inputs.size() <= std::max<size_t>(x, 1) || op.ids.inputs[x] < 0 ||
-      op.ids.inputs[1] < 0)
+  if (kWeighted.count(op.name) == 0 || op.ids.inputs.size() <= std::max(x, i) || op.ids.inputs[x] < 0 ||
+      op.ids.inputs[i] < 0)
     return false;
-  const ir::Tensor& weights = graph_.tensor(op.ids.inputs[1]);
+  const ir::Tensor& weights = graph_.tensor(op.ids.inputs[i]);
   return graph_.tensor(op.ids.inputs[x]).type == DataType::kFloat32 && weights.type == DataType::kInt8 &&
          weights.is_constant() && weights.quantization.has_value();
 }
 
 /// The weights of a hybrid operator as a float32 constant.
-ir::TensorId Importer::FloatWeights(const Operator& op, int index) {
-  ir::Tensor weights = graph_.tensor(op.ids.inputs[1]);
+ir::TensorId Importer::FloatWeights(const Operator& op, int index, size_t i) {
+  ir::Tensor weights = graph_.tensor(op.ids.inputs[i]);
   diagnostics_.Note({graph_.name, index, op.name, weights.name},
                     "has int8 weights for float32 activations; they become float32, which takes four times the bytes");
-  const ir::Quantization q = *weights.quantization;
-  int64_t inner = 1;  // Elements from one index of the axis to the next.
-  for (size_t i = static_cast<size_t>(q.axis) + 1; i < weights.dims.size(); ++i) inner *= weights.dims[i];
-  std::vector<float> values;
-  for (uint8_t byte : *weights.data) {
-    const size_t channel = values.size() / static_cast<size_t>(inner) % q.scales.size();
-    values.push_back(q.scales[channel] * static_cast<float>(static_cast<int8_t>(byte) - q.zero_points[channel]));
-  }
-  const auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
+  weights.data = std::make_shared<const ir::Bytes>(ir::ToBytes(*ir::RealValues(weights)));
   weights.name += "/float32";
   weights.type = DataType::kFloat32;
   weights.source = -1;
   weights.quantization.reset();
-  weights.data = std::make_shared<const ir::Bytes>(bytes, bytes + values.size() * sizeof(float));
   return graph_.AddTensor(std::move(weights));
 }
 
@@ -348,8 +340,10 @@ void Importer::Import(int index) {
   if (ForwardConstant(op)) return;
   const size_t first = graph_.nodes.size();
   const size_t errors = diagnostics_.error_count();
-  TfliteNode node(*op.source, op.name.c_str(), op.version, index, graph_, diagnostics_, !options_.shapes.empty());
-  if (IsHybrid(op)) node.set_input(1, FloatWeights(op, index));
+  TfliteNode node(*subgraph_, *op.source, op.name.c_str(), op.version, index, graph_, diagnostics_,
+                  !options_.shapes.empty());
+  for (const size_t i : {1, 2})
+    if (IsHybrid(op, i)) node.set_input(static_cast<int>(i), FloatWeights(op, index, i));
   op.import->import(node);
   if (diagnostics_.error_count() != errors) return;
   Reshape(first);

@@ -1,5 +1,6 @@
 #include "converter/frontend/tflite_node.h"
 
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -8,9 +9,10 @@
 
 namespace takt::frontend {
 
-TfliteNode::TfliteNode(const tflite::Operator& op, const char* name, int version, int index, ir::Graph& graph,
-                       Diagnostics& diagnostics, bool reshaped)
-    : op_(op),
+TfliteNode::TfliteNode(const tflite::SubGraph& subgraph, const tflite::Operator& op, const char* name, int version,
+                       int index, ir::Graph& graph, Diagnostics& diagnostics, bool reshaped)
+    : subgraph_(subgraph),
+      op_(op),
       name_(name),
       version_(version),
       index_(index),
@@ -19,6 +21,19 @@ TfliteNode::TfliteNode(const tflite::Operator& op, const char* name, int version
       diagnostics_(diagnostics) {
   if (op.inputs() != nullptr) inputs_.assign(op.inputs()->begin(), op.inputs()->end());
   if (op.outputs() != nullptr) outputs_.assign(op.outputs()->begin(), op.outputs()->end());
+}
+
+std::optional<ir::Quantization> TfliteNode::Intermediate(uint32_t i) const {
+  const auto* ids = op_.intermediates();
+  if (ids == nullptr || i >= ids->size()) return std::nullopt;
+  const auto id = static_cast<uint32_t>(ids->Get(i));
+  if (id >= subgraph_.tensors()->size()) return std::nullopt;
+  const auto* q = subgraph_.tensors()->Get(id)->quantization();
+  if (q == nullptr || q->scale() == nullptr || q->scale()->size() != 1) return std::nullopt;
+  const int64_t zero_point = q->zero_point() != nullptr && q->zero_point()->size() == 1 ? q->zero_point()->Get(0) : 0;
+  const float scale = q->scale()->Get(0);
+  if (!std::isfinite(scale) || scale <= 0 || zero_point < INT16_MIN || zero_point > INT16_MAX) return std::nullopt;
+  return ir::Quantization{{scale}, {static_cast<int32_t>(zero_point)}, 0};
 }
 
 bool TfliteNode::CheckArity(int min_inputs, int max_inputs, int outputs) {
@@ -174,7 +189,14 @@ ir::TensorId TfliteNode::NextState(int i) {
   next.name += "/next";
   graph_.tensor(id).source = -1;  // What a person looks for is the value after the invocation.
   const ir::TensorId made = graph_.AddTensor(std::move(next));
-  graph_.states.push_back({id, made});
+  const ir::Tensor& state = tensor(id);
+  ir::TensorId initial = ir::kNoTensor;
+  if (state.type == DataType::kInt8 && state.quantization && state.quantization->zero_points.at(0) != 0) {
+    const auto zero = static_cast<uint8_t>(state.quantization->zero_points[0]);
+    initial = graph_.AddConstant(state.name + "/initial", state.type, state.dims,
+                                 ir::Bytes(static_cast<size_t>(state.byte_size()), zero));
+  }
+  graph_.states.push_back({id, made, initial});
   return made;
 }
 

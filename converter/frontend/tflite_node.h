@@ -19,9 +19,9 @@ namespace takt::frontend {
 /// add nodes and report errors; after an error the importer goes on with the next operator.
 class TfliteNode {
  public:
-  /// `reshaped`: graph inputs have other shapes than the file's, so outputs may as well.
-  TfliteNode(const tflite::Operator& op, const char* name, int version, int index, ir::Graph& graph,
-             Diagnostics& diagnostics, bool reshaped = false);
+  /// `subgraph`: the operator's. `reshaped`: graph inputs have other shapes than the file's, so outputs may as well.
+  TfliteNode(const tflite::SubGraph& subgraph, const tflite::Operator& op, const char* name, int version, int index,
+             ir::Graph& graph, Diagnostics& diagnostics, bool reshaped = false);
 
   int input_count() const { return static_cast<int>(inputs_.size()); }
   int output_count() const { return static_cast<int>(outputs_.size()); }
@@ -39,6 +39,9 @@ class TfliteNode {
   const T* options() const {
     return op_.builtin_options_as<T>();
   }
+
+  /// Quantization of a value inside the operator (Operator.intermediates); nothing if the file gives none.
+  std::optional<ir::Quantization> Intermediate(uint32_t i) const;
 
   /// Bytes of a custom operator; empty if there are none.
   std::span<const uint8_t> custom_options() const {
@@ -90,6 +93,7 @@ class TfliteNode {
   void Note(std::string message, ir::TensorId tensor = ir::kNoTensor);
 
  private:
+  const tflite::SubGraph& subgraph_;
   const tflite::Operator& op_;
   const char* name_;
   int version_;

@@ -33,6 +33,22 @@ std::optional<std::vector<int64_t>> IntegerValues(const Tensor& constant) {
   }
 }
 
+std::optional<std::vector<float>> RealValues(const Tensor& constant) {
+  if (constant.type == DataType::kFloat32) return Elements<float>(constant);
+  const auto stored = IntegerValues(constant);
+  if (!stored || !constant.quantization) return std::nullopt;
+  const Quantization& q = *constant.quantization;
+  size_t inner = 1;  // Elements from one index of the axis to the next.
+  for (size_t i = static_cast<size_t>(q.axis) + 1; i < constant.dims.size(); ++i)
+    inner *= static_cast<size_t>(constant.dims[i]);
+  std::vector<float> values;
+  for (const int64_t v : *stored) {
+    const size_t channel = values.size() / inner % q.scales.size();
+    values.push_back(q.scales[channel] * static_cast<float>(v - q.zero_points[channel]));
+  }
+  return values;
+}
+
 std::vector<int32_t> Permuted(const std::vector<int32_t>& dims, std::span<const int64_t> permutation) {
   std::vector<int32_t> result;
   for (int64_t axis : permutation) result.push_back(dims[static_cast<size_t>(axis)]);

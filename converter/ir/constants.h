@@ -31,6 +31,9 @@ Bytes ToBytes(const std::vector<T>& values) {
 /// Values of a constant of any integer type or bool; nothing for other types.
 std::optional<std::vector<int64_t>> IntegerValues(const Tensor& constant);
 
+/// Real values of a constant of float32, or of integers with a quantization; nothing for others.
+std::optional<std::vector<float>> RealValues(const Tensor& constant);
+
 /// dims[i] = `dims[permutation[i]]`.
 std::vector<int32_t> Permuted(const std::vector<int32_t>& dims, std::span<const int64_t> permutation);
 /// r with r[permutation[i]] = i.

@@ -79,11 +79,12 @@ struct Node {
   friend bool operator==(const Node&, const Node&) = default;
 };
 
-/// A value that stays from one invocation to the next, zero at first: nodes read it as `tensor`; at the end of an
-/// invocation `next`, which a node writes, takes its place.
+/// A value that stays from one invocation to the next: nodes read it as `tensor`; at the end of an invocation `next`,
+/// which a node writes, takes its place. At first it is the constant `initial`, or zero.
 struct State {
   TensorId tensor = kNoTensor;
   TensorId next = kNoTensor;
+  TensorId initial = kNoTensor;
   friend bool operator==(const State&, const State&) = default;
 };
 

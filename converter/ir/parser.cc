@@ -29,8 +29,9 @@ class Parser {
     graph.outputs = Ids();
     while (Accept("state")) {
       const std::vector<TensorId> ids = Ids();
-      if (ids.size() != 2) return Fail("a state's tensor and its next value"), std::nullopt;
-      graph.states.push_back({ids[0], ids[1]});
+      if (ids.size() != 2 && ids.size() != 3)
+        return Fail("a state's tensor, its next value and perhaps its initial value"), std::nullopt;
+      graph.states.push_back({ids[0], ids[1], ids.size() == 3 ? ids[2] : kNoTensor});
     }
     while (ok_ && Peek() != 0) graph.nodes.push_back(ReadNode());
     if (!ok_) return std::nullopt;

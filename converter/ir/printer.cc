@@ -152,7 +152,11 @@ std::string PrintGraph(const Graph& graph, ConstantText constants) {
   std::string text = absl::StrCat("graph ", Quoted(graph.name), "\n");
   for (size_t i = 0; i < graph.tensors.size(); ++i) text += TensorText(i, graph.tensors[i], constants);
   absl::StrAppend(&text, "inputs ", Ids(graph.inputs), "\noutputs ", Ids(graph.outputs), "\n");
-  for (const State& state : graph.states) absl::StrAppend(&text, "state ", Ids({state.tensor, state.next}), "\n");
+  for (const State& state : graph.states) {
+    std::vector<TensorId> ids = {state.tensor, state.next};
+    if (state.initial != kNoTensor) ids.push_back(state.initial);
+    absl::StrAppend(&text, "state ", Ids(ids), "\n");
+  }
   for (const Node& node : graph.nodes) text += NodeText(node);
   return text;
 }

@@ -242,6 +242,13 @@ void Checker::CheckNext(const State& state) {
              graph_.tensor(state.next).dims != graph_.tensor(state.tensor).dims) {
     Error("is the next value of a state of another type or shape", state.next);
   }
+  if (state.initial == kNoTensor) return;
+  if (!InRange(state.initial)) {
+    Error(absl::StrCat("has initial value ", state.initial, " of a state, which does not exist"));
+  } else if (!graph_.tensor(state.initial).is_constant() ||
+             graph_.tensor(state.initial).byte_size() != graph_.tensor(state.tensor).byte_size()) {
+    Error("is the initial value of a state, but no constant of its bytes", state.initial);
+  }
 }
 
 bool Checker::CheckGraph() {

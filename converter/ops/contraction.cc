@@ -13,24 +13,6 @@ DataType BiasType(DataType activations) {
   return IsInteger(activations) ? DataType::kInt32 : DataType::kFloat32;
 }
 
-/// The bias of an int16 contraction as int64. int32 stays under tflite, whose arithmetic depends on it.
-TensorId WideBias(backend::StepBuilder& step, TensorId id) {
-  const Tensor& bias = step.tensor(id);
-  const bool narrow = step.numerics() == Numerics::kTflite && bias.type == DataType::kInt32;
-  if (bias.type == DataType::kInt64 || narrow) return id;
-  if (!bias.is_constant()) {
-    step.Error("its bias is not a constant; int16 activations take an int64 bias or a constant one", id);
-    return kNoTensor;
-  }
-  std::vector<int64_t> values;
-  if (bias.type == DataType::kInt16) {
-    for (int16_t v : Elements<int16_t>(bias)) values.push_back(v);
-  } else {
-    for (int32_t v : Elements<int32_t>(bias)) values.push_back(v);
-  }
-  return step.Constant("bias", DataType::kInt64, {static_cast<int32_t>(values.size())}, values);
-}
-
 }  // namespace
 
 TensorId BiasOrZeros(frontend::TfliteNode& node, int index, int32_t channels) {
@@ -58,6 +40,23 @@ std::string CheckContraction(const Graph& graph, const Node& node, int32_t chann
     return "bias has " + std::to_string(bias.element_count()) + " values for " + std::to_string(channels) + " channels";
   }
   return "";
+}
+
+TensorId WideBias(backend::StepBuilder& step, TensorId id) {
+  const Tensor& bias = step.tensor(id);
+  const bool narrow = step.numerics() == Numerics::kTflite && bias.type == DataType::kInt32;
+  if (bias.type == DataType::kInt64 || narrow) return id;
+  if (!bias.is_constant()) {
+    step.Error("its bias is not a constant; int16 activations take an int64 bias or a constant one", id);
+    return kNoTensor;
+  }
+  std::vector<int64_t> values;
+  if (bias.type == DataType::kInt16) {
+    for (int16_t v : Elements<int16_t>(bias)) values.push_back(v);
+  } else {
+    for (int32_t v : Elements<int32_t>(bias)) values.push_back(v);
+  }
+  return step.Constant("bias", DataType::kInt64, {static_cast<int32_t>(values.size())}, values);
 }
 
 std::vector<TensorId> ContractionInputs(backend::StepBuilder& step, float output_scale, bool float_product) {

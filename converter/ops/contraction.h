@@ -15,6 +15,9 @@ namespace takt::ir {
 TensorId BiasOrZeros(frontend::TfliteNode& node, int index, int32_t channels);
 /// Why the inputs x, weights, bias do not fit `channels` outputs; empty if they do.
 std::string CheckContraction(const Graph& graph, const Node& node, int32_t channels);
+/// The bias of an int16 contraction as int64 (int32 stays under tflite, whose arithmetic depends on it); kNoTensor
+/// after an error.
+TensorId WideBias(backend::StepBuilder& step, TensorId id);
 /// x, weights, bias and, for integer steps, the requantization; empty after an error.
 std::vector<TensorId> ContractionInputs(backend::StepBuilder& step, float output_scale, bool float_product);
 

@@ -52,17 +52,29 @@ void LowerSigmoid(backend::StepBuilder& step, schema::UnaryFunction function) {
   if (params.multiplier() > 32767)
     return step.Error("its input scale is above 2.66; TFLite's int16 logistic and tanh take smaller ones",
                       node.inputs[0]);
-  std::vector<int32_t> table;
-  for (int i = 0; i < 256; ++i) {
-    const auto entry = RoundComputed(65536.0 / (1.0 + std::exp(-i / 24.0)));
-    if (!entry) return step.Error("a table entry is too close to a rounding tie to be the same on every host");
-    table.push_back(static_cast<int32_t>(std::min(*entry, 65535.0)));
-  }
-  const TensorId id = step.Constant("table", DataType::kInt32, {256}, table);
+  const TensorId id = LogisticTable(step);
+  if (id == kNoTensor) return;
   step.Set(Op::kSigmoidTable, Numerics::kTflite, params, {node.inputs[0], id}, node.outputs);
 }
 
 }  // namespace
+
+TensorId LogisticTable(backend::StepBuilder& step) {
+  const auto value = [](double i) { return 65536.0 / (1.0 + std::exp(-i / 24.0)); };
+  const bool linear = step.numerics() == Numerics::kTflite;
+  std::vector<int32_t> table;
+  for (int i = 0; i < 256; ++i) {
+    double exact = value(i);
+    if (linear && i < 255) exact += (value(i + 0.5) - (value(i) + value(i + 1)) / 2) / 2;
+    const auto entry = linear && i == 255 ? 65535.0 : RoundComputed(exact);
+    if (!entry) {
+      step.Error("a table entry is too close to a rounding tie to be the same on every host");
+      return kNoTensor;
+    }
+    table.push_back(static_cast<int32_t>(std::min(*entry, 65535.0)));
+  }
+  return step.Constant("table", DataType::kInt32, {256}, table);
+}
 
 std::vector<int16_t> InterpolationTable(backend::StepBuilder& step, const std::function<double(double)>& value) {
   bool near_tie = false;

@@ -15,7 +15,9 @@ namespace {
 std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
   const Tensor& input = graph.tensor(node.inputs[0]);
   if (input.dims.empty()) return "input has no axis";
-  outputs = {{input.type, input.dims}};
+  const DataType out = graph.tensor(node.outputs[0]).type;
+  const bool wider = input.type == DataType::kInt8 && out == DataType::kInt16;
+  outputs = {{wider ? out : input.type, input.dims}};
   return "";
 }
 
@@ -45,6 +47,13 @@ void LowerInt16Tflite(backend::StepBuilder& step, float beta, double scale) {
            {step.node().inputs[0], exp_id, reciprocal_id}, step.node().outputs);
 }
 
+/// TFLite takes scales that differ by a thousandth for the int16 one.
+bool OutputOk(const Tensor& output) {
+  if (output.type == DataType::kInt8) return ScaleOf(output) == 1.0f / 256 && ZeroPointOf(output) == -128;
+  return output.type == DataType::kInt16 && std::fabs(ScaleOf(output) * 65536 - 1) <= 0.001f &&
+         ZeroPointOf(output) == -32768;
+}
+
 void Lower(const Node&, backend::StepBuilder& step) {
   const Node node = step.node();
   if (!CheckQuantized(step)) return;
@@ -60,8 +69,9 @@ void Lower(const Node&, backend::StepBuilder& step) {
     const auto lower = step.numerics() == Numerics::kTflite ? LowerInt16Tflite : LowerInt16Fp32Rne;
     return lower(step, beta, static_cast<double>(ScaleOf(input)));
   }
-  if (output.type != DataType::kInt8 || ScaleOf(output) != 1.0f / 256 || ZeroPointOf(output) != -128) {
-    return step.Error("an int8 softmax has output scale 1/256 and zero point -128", node.outputs[0]);
+  if (!OutputOk(output)) {
+    return step.Error("an int8 softmax has output scale 1/256 and zero point -128, or 1/65536 and -32768 if int16",
+                      node.outputs[0]);
   }
   const double scale = static_cast<double>(ScaleOf(input));
   if (step.numerics() == Numerics::kTflite) {

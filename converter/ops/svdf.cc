@@ -45,15 +45,17 @@ void Lower(const Node&, backend::StepBuilder& step) {
   const Tensor state = step.tensor(node.inputs[4]);
   schema::Rescale remember, output;
   if (IsInteger(x.type)) {
-    if (ZeroPointOf(feature) != 0 || ZeroPointOf(time) != 0 || ZeroPointOf(state) != 0 ||
-        feature.quantization->per_channel() || time.quantization->per_channel())
-      return step.Error("its weights and state have zero point 0 and one scale each; quantize the model so");
+    if (ZeroPointOf(feature) != 0 || ZeroPointOf(time) != 0 || feature.quantization->per_channel() ||
+        time.quantization->per_channel())
+      return step.Error("its weights have zero point 0 and one scale each; quantize the model so");
     remember = Stage(step, ScaleOf(x), ScaleOf(feature), ScaleOf(state));
     output = Stage(step, ScaleOf(state), ScaleOf(time), ScaleOf(y));
   }
-  const schema::SvdfParams params(StoredClamp(node.StringOr("activation", "none"), y), remember, output,
-                                  static_cast<int16_t>(ZeroPointOf(x)), static_cast<int16_t>(ZeroPointOf(y)),
-                                  static_cast<uint16_t>(node.Int("rank")), 0);
+  // TFLite's integer kernel has no activation: relu comes from a zero point of -128.
+  const bool plain = IsInteger(x.type) && step.numerics() == Numerics::kTflite;
+  const schema::SvdfParams params(StoredClamp(plain ? "none" : node.StringOr("activation", "none"), y), remember,
+                                  output, static_cast<int16_t>(ZeroPointOf(x)), static_cast<int16_t>(ZeroPointOf(y)),
+                                  static_cast<uint16_t>(node.Int("rank")), static_cast<uint16_t>(ZeroPointOf(state)));
   step.Set(Op::kSvdf, StepNumerics(step, node.inputs[0]), params, node.inputs, node.outputs);
 }
 

@@ -48,7 +48,7 @@ void Renumber(ir::Graph& graph, const Uses& uses) {
   }
   std::for_each(graph.inputs.begin(), graph.inputs.end(), renumber);
   std::for_each(graph.outputs.begin(), graph.outputs.end(), renumber);
-  for (ir::State& state : graph.states) renumber(state.tensor), renumber(state.next);
+  for (ir::State& state : graph.states) renumber(state.tensor), renumber(state.next), renumber(state.initial);
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ void EliminateDeadCode(ir::Graph& graph, PassContext&) {
   Uses uses(graph);
   for (ir::TensorId id : graph.inputs) uses.Add(id);
   for (ir::TensorId id : graph.outputs) uses.Add(id);
-  for (const ir::State& state : graph.states) uses.Add(state.tensor), uses.Add(state.next);
+  for (const ir::State& state : graph.states) uses.Add(state.tensor), uses.Add(state.next), uses.Add(state.initial);
   std::vector<ir::Node> kept;
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     const auto is_used = [&](ir::TensorId id) { return uses.Has(id); };

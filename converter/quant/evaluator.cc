@@ -1,6 +1,7 @@
 #include "converter/quant/evaluator.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -32,6 +33,8 @@ bool Evaluator::Prepare(Diagnostics& diagnostics) {
     const ir::Tensor& t = graph_.tensors[i];
     if (!t.view && !t.is_constant()) memory_[i].resize(static_cast<size_t>(t.byte_size()));
   }
+  for (const ir::State& state : graph_.states)
+    if (state.initial != ir::kNoTensor) memory_[static_cast<size_t>(state.tensor)] = *graph_.tensor(state.initial).data;
   for (const backend::StepSpec& step : steps_) {
     kernels_.push_back(backend::FindKernel(graph_, step, reference::AllKernels()));
   }
@@ -58,6 +61,8 @@ void Evaluator::Run(const std::vector<ir::Bytes>& inputs) {
     }
     kernels_[s]->run(call.call());
   }
+  for (const ir::State& state : graph_.states)
+    std::memcpy(Address(state.tensor), Address(state.next), static_cast<size_t>(graph_.tensor(state.next).byte_size()));
 }
 
 std::span<const uint8_t> Evaluator::value(ir::TensorId id) const {

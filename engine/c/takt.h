@@ -88,7 +88,7 @@ takt_status takt_init(takt_net* net, const takt_span* arenas, size_t arena_count
 takt_status takt_invoke(takt_net* net, uint64_t deadline);
 /** Ends the run under way before its next step, or else the next run. Async-signal-safe. */
 void takt_cancel(takt_net* net);
-/** Zeroes all state, between runs. */
+/** Gives each state its initial value, between runs. State is saved and restored by copying the state arena. */
 takt_status takt_reset_state(takt_net* net);
 
 typedef enum takt_step_result { TAKT_DONE = 0, TAKT_MORE, TAKT_WAITING, TAKT_FAILED } takt_step_result;

@@ -312,8 +312,13 @@ Status Interpreter::ResetState() {
   if (plan_ == nullptr || running_) return {StatusCode::kInvalidState, Site::kInvokeState};
   poison_ = kNoTensor;
   for (uint32_t i = 0; i < plan_->state_count(); ++i) {
-    const std::span<std::byte> state = tensor(plan_->state(i).tensor);
-    if (!state.empty()) std::memset(state.data(), 0, state.size());
+    const StateView s = plan_->state(i);
+    const std::span<std::byte> state = tensor(s.tensor);
+    if (s.initial != kNoTensor) {
+      std::memcpy(state.data(), tensor(s.initial).data(), state.size());
+    } else if (!state.empty()) {
+      std::memset(state.data(), 0, state.size());
+    }
   }
   return {};
 }

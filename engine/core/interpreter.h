@@ -141,7 +141,8 @@ class Interpreter {
   /// Init.
   Status RebindInput(uint32_t i, std::span<std::byte> buffer);
   Status RebindOutput(uint32_t i, std::span<std::byte> buffer);
-  /// Zeroes all state, between runs.
+  /// Gives each state its initial value, between runs. To save all state, copy the bytes of the state arena between runs;
+  /// to restore it, copy them back.
   Status ResetState();
 
  private:

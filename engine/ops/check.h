@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <span>
 
 #include "engine/core/kernel.h"
 #include "schema/plan_generated.h"
@@ -29,7 +30,10 @@ inline void AddWork(uint64_t& work, uint64_t a, uint64_t b) {
 }
 
 /// One operand for each type (inputs, then outputs), dims of at least 1, dense unless `strided`.
-Status CheckOperands(const KernelCall& call, std::initializer_list<DataType> types, bool strided = false);
+Status CheckOperands(const KernelCall& call, std::span<const DataType> types, bool strided = false);
+inline Status CheckOperands(const KernelCall& call, std::initializer_list<DataType> types, bool strided = false) {
+  return CheckOperands(call, std::span<const DataType>(types.begin(), types.size()), strided);
+}
 
 constexpr bool IsOneOf(DataType type, std::initializer_list<DataType> types) {
   for (const DataType t : types)
@@ -41,6 +45,15 @@ bool SameShape(const TensorRef& a, const TensorRef& b);
 Status CheckBroadcast(const KernelCall& call);
 /// Ordered; for integers whole numbers in the type's range; not NaN.
 bool ClampOk(const schema::Clamp& clamp, DataType type);
+inline bool HasShape(const TensorRef& t, std::initializer_list<int64_t> dims) {
+  if (t.rank != dims.size()) return false;
+  const int32_t* dim = t.dims;
+  for (const int64_t d : dims)
+    if (*dim++ != d) return false;
+  return true;
+}
+/// Operand `index`: the constant int32[256] of 2^16 * logistic(i / 24).
+Status CheckLogisticTable(const KernelCall& call, uint32_t index);
 /// int8 is asymmetric; int16 and float32 have no zero point.
 inline bool ZeroPointOk(int32_t zero_point, DataType type) {
   if (type == DataType::kUint8) return zero_point >= 0 && zero_point <= 255;

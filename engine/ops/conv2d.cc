@@ -5,7 +5,7 @@
 namespace takt {
 namespace ops {
 
-Status CheckOperands(const KernelCall& call, std::initializer_list<DataType> types, bool strided) {
+Status CheckOperands(const KernelCall& call, std::span<const DataType> types, bool strided) {
   const size_t count = call.inputs.size() + call.outputs.size();
   if (count != types.size()) return BadOperand(static_cast<uint32_t>(count));
   uint32_t i = 0;

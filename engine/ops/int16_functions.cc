@@ -17,15 +17,20 @@ Status CheckLeakyRelu(const KernelCall& call, Numerics numerics, uint64_t& work)
   return {};
 }
 
+Status ops::CheckLogisticTable(const KernelCall& call, uint32_t index) {
+  const TensorRef& table = call.inputs[index];
+  if (!HasShape(table, {256})) return BadOperand(index);
+  if (!table.constant) return BadConstant(index);
+  for (int i = 0; i < 256; ++i)
+    if (table.as<const int32_t>()[i] < 0 || table.as<const int32_t>()[i] > 65535) return BadConstant(index);
+  return {};
+}
+
 Status CheckSigmoidTable(const KernelCall& call, Numerics, uint64_t& work) {
   TAKT_TRY(CheckOperands(call, {DataType::kInt16, DataType::kInt32, DataType::kInt16}));
   const auto& p = call.params<schema::SigmoidTableParams>();
-  const TensorRef& table = call.inputs[1];
-  if (table.rank != 1 || table.dims[0] != 256) return BadOperand(1);
   if (!SameShape(call.inputs[0], call.outputs[0])) return BadOperand(2);
-  if (!table.constant) return BadConstant(1);
-  for (int i = 0; i < 256; ++i)
-    if (table.as<const int32_t>()[i] < 0 || table.as<const int32_t>()[i] > 65535) return BadConstant(1);
+  TAKT_TRY(CheckLogisticTable(call, 1));
   // The product of x and the multiplier stays below 2^31.
   if (p.multiplier() < 0 || p.multiplier() > 32767 || p.shift() < 0 || p.shift() > 30 ||
       (p.function() != schema::UnaryFunction::logistic && p.function() != schema::UnaryFunction::tanh))

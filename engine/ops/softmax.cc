@@ -21,13 +21,13 @@ Status CheckSoftmax(const KernelCall& call, Numerics numerics, uint64_t& work) {
   using enum DataType;
   const auto& p = call.params<schema::SoftmaxParams>();
   const bool wide = call.inputs[0].type == kInt16;
-  const DataType type = wide ? kInt16 : kInt8;
+  const DataType out = wide || call.outputs[0].type == kInt16 ? kInt16 : kInt8;
   if (numerics == Numerics::kFp32Rne)
-    TAKT_TRY(CheckOperands(call, {type, kUint32, type}));
+    TAKT_TRY(CheckOperands(call, {wide ? kInt16 : kInt8, kUint32, out}));
   else if (wide)
     TAKT_TRY(CheckOperands(call, {kInt16, kInt16, kInt16, kInt16}));
   else if (numerics == Numerics::kTflite)
-    TAKT_TRY(CheckOperands(call, {kInt8, kInt8}));
+    TAKT_TRY(CheckOperands(call, {kInt8, out}));
   else
     TAKT_TRY(CheckOperands(call, {kFloat32, kFloat32}));
   const TensorRef& x = call.inputs[0];

@@ -8,7 +8,8 @@ using namespace ops;
 Status CheckSvdf(const KernelCall& call, Numerics numerics, uint64_t& work) {
   const bool is_float = numerics == Numerics::kAny;
   const DataType type = is_float ? DataType::kFloat32 : DataType::kInt8;
-  const DataType memory = is_float ? DataType::kFloat32 : DataType::kInt16;
+  const bool narrow = !is_float && call.inputs[2].type == DataType::kInt8;
+  const DataType memory = is_float ? DataType::kFloat32 : narrow ? DataType::kInt8 : DataType::kInt16;
   const DataType bias_type = is_float ? DataType::kFloat32 : DataType::kInt32;
   TAKT_TRY(CheckOperands(call, {type, type, memory, bias_type, memory, type, memory}));
   const auto& p = call.params<schema::SvdfParams>();
@@ -25,7 +26,7 @@ Status CheckSvdf(const KernelCall& call, Numerics numerics, uint64_t& work) {
   if (y.rank != 2 || y.dims[0] != x.dims[0] || y.dims[1] != units) return BadOperand(5);
   if (!SameShape(state, call.outputs[1])) return BadOperand(6);
   if (!ClampOk(p.clamp(), type) || !ZeroPointOk(p.input_zero_point(), type) ||
-      !ZeroPointOk(p.output_zero_point(), type))
+      !ZeroPointOk(p.output_zero_point(), type) || !ZeroPointOk(static_cast<int16_t>(p.reserved()), memory))
     return BadParams();
   for (const schema::Rescale* stage : {&p.feature(), &p.output()})
     if (!OutputStageOk(numerics, stage->scale(), stage->multiplier(), stage->shift())) return BadParams();

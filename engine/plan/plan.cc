@@ -230,7 +230,7 @@ BindingView Plan::output(uint32_t i) const {
 
 StateView Plan::state(uint32_t i) const {
   const schema::State* s = root_->states()->Get(i);
-  return {s->tensor(), s->shadow()};
+  return {s->tensor(), s->shadow(), s->initial()};
 }
 
 JobView Plan::job(uint32_t i) const {

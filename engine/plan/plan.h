@@ -126,7 +126,8 @@ struct BindingView {
 
 struct StateView {
   uint16_t tensor;
-  uint16_t shadow;  ///< kNoTensor: in place.
+  uint16_t shadow;   ///< kNoTensor: in place.
+  uint16_t initial;  ///< A constant; kNoTensor: zeros.
 };
 
 struct JobRangeView {

@@ -202,6 +202,12 @@ Status Rules::States() const {
     if (!Dense(s.tensor)) return Bad(Site::kPlanState, i);
     const LiveView live = plan.live(s.tensor);
     if (live.first != 0 || live.last + 1u != steps) return Bad(Site::kPlanState, i);
+    if (s.initial != kNoTensor) {
+      const bool constant = s.initial < tensors && plan.tensor(s.initial).constant;
+      if (!constant || plan.tensor_bytes(s.initial) != plan.tensor_bytes(s.tensor) ||
+          plan.tensor(s.initial).strides != nullptr)
+        return Bad(Site::kPlanState, i);
+    }
     if (s.shadow == kNoTensor) continue;
     if (!Dense(s.shadow) || plan.tensor_bytes(s.shadow) != plan.tensor_bytes(s.tensor) ||
         plan.live(s.shadow).root == live.root) {

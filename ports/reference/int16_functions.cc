@@ -1,6 +1,7 @@
 // leaky_relu, sigmoid_table
 #include "engine/ops/checks.h"
 #include "ports/kernel_util/arithmetic.h"
+#include "ports/kernel_util/recurrent.h"
 #include "ports/reference/kernels.h"
 #include "schema/plan_generated.h"
 
@@ -28,14 +29,6 @@ void RunLeakyRelu(const KernelCall& call) {
   }
 }
 
-/// 2^25 * logistic(|x| / 12288 * 2^(bits - 9)), by interpolation between entries that are 2^bits apart.
-int32_t Interpolated(const int32_t* table, uint32_t magnitude, int bits, int32_t saturated) {
-  const uint32_t entry = magnitude >> bits;
-  if (entry >= 255) return saturated;
-  const auto rest = static_cast<int32_t>(magnitude & ((1u << bits) - 1));
-  return (table[entry] << bits) + rest * (table[entry + 1] - table[entry]);
-}
-
 void RunSigmoidTable(const KernelCall& call) {
   const auto& p = call.params<schema::SigmoidTableParams>();
   const auto* table = call.inputs[1].as<const int32_t>();
@@ -45,17 +38,8 @@ void RunSigmoidTable(const KernelCall& call) {
   const uint32_t size = call.outputs[0].size();
   for (uint32_t i = 0; i < size; ++i) {
     const auto scaled = static_cast<int32_t>((int64_t{in[i]} * p.multiplier() + round) >> p.shift());
-    const auto magnitude = static_cast<uint32_t>(scaled < 0 ? -scaled : scaled);
-    int32_t v = 0;
-    if (p.function() == schema::UnaryFunction::logistic) {
-      v = Interpolated(table, magnitude, 9, 0x7FFF << 10);
-      v = (scaled >= 0 ? v + (1 << 9) : (1 << 25) - v + (1 << 9) - 1) >> 10;
-    } else {
-      // tanh(x) = 2 * logistic(2 * x) - 1
-      v = Interpolated(table, magnitude, 8, 0xFFFF << 8) - (1 << 23);
-      v = (scaled >= 0 ? v + (1 << 7) : -v + (1 << 7) - 1) >> 8;
-    }
-    out[i] = static_cast<int16_t>(v);
+    const bool logistic = p.function() == schema::UnaryFunction::logistic;
+    out[i] = logistic ? LogisticTflite(table, scaled) : TanhTflite(table, scaled);
   }
 }
 

@@ -1,6 +1,7 @@
 // softmax
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "engine/base/fixed_point.h"
 #include "engine/ops/checks.h"
@@ -17,24 +18,30 @@ E MaxOf(const E* x, int32_t n) {
   return max;
 }
 
-template <typename E, typename F>
+template <typename E, typename Out = E, typename F>
 void ForEachRow(const KernelCall& call, F f) {
   const TensorRef& x = call.inputs[0];
   const int32_t depth = x.dims[x.rank - 1];
   const uint32_t size = x.size();
   for (uint32_t at = 0; at < size; at += static_cast<uint32_t>(depth))
-    f(x.as<const E>() + at, call.outputs[0].as<E>() + at, depth);
+    f(x.as<const E>() + at, call.outputs[0].as<Out>() + at, depth);
 }
 
+/// Output stored in units of 1 / 2^bits, from 0.
+template <typename Out>
+constexpr int kBits = 8 * sizeof(Out);
+
+template <typename Out>
 void RunFp32Rne(const KernelCall& call) {
+  constexpr uint64_t kMax = (uint64_t{1} << kBits<Out>)-1;
   const auto* table = call.inputs[1].as<const uint32_t>();
-  ForEachRow<int8_t>(call, [table](const int8_t* x, int8_t* y, int32_t depth) {
+  ForEachRow<int8_t, Out>(call, [table](const int8_t* x, Out* y, int32_t depth) {
     const int32_t max = MaxOf(x, depth);
     uint64_t sum = 0;
     for (int32_t i = 0; i < depth; ++i) sum += table[max - x[i]];
     for (int32_t i = 0; i < depth; ++i) {
-      const uint64_t q = ((uint64_t{table[max - x[i]]} << 9) + sum) / (2 * sum);
-      y[i] = static_cast<int8_t>(static_cast<int32_t>(q < 255 ? q : 255) - 128);
+      const uint64_t q = ((uint64_t{table[max - x[i]]} << (kBits<Out> + 1)) + sum) / (2 * sum);
+      y[i] = static_cast<Out>(static_cast<int32_t>(q < kMax ? q : kMax) + std::numeric_limits<Out>::min());
     }
   });
 }
@@ -80,24 +87,26 @@ void RunTflite16(const KernelCall& call) {
   });
 }
 
+template <typename Out>
 void RunTflite(const KernelCall& call) {
+  using Limits = std::numeric_limits<Out>;
   const auto& p = call.params<schema::SoftmaxParams>();
   const auto exp_of = [&p](int32_t diff) {
     return fixed_point::ExpOfNegative(MultiplyTflite(static_cast<uint32_t>(diff), p.multiplier(), p.shift()), 5);
   };
-  ForEachRow<int8_t>(call, [&](const int8_t* x, int8_t* y, int32_t depth) {
+  ForEachRow<int8_t, Out>(call, [&](const int8_t* x, Out* y, int32_t depth) {
     const int32_t max = MaxOf(x, depth);
     uint32_t sum = 0;  // Q12
     for (int32_t i = 0; i < depth; ++i)
       if (x[i] - max >= p.diff_min()) sum += static_cast<uint32_t>(RoundingDivideByPowerOfTwo(exp_of(x[i] - max), 12));
     const int zeros = std::countl_zero(sum | 1u);
     const int32_t scale = fixed_point::Reciprocal(fixed_point::Wrap((sum << zeros) - 0x80000000u));
-    const int shift = 12 - zeros + 31 - 8;
+    const int shift = 12 - zeros + 31 - kBits<Out>;
     for (int32_t i = 0; i < depth; ++i) {
       const int32_t diff = x[i] - max;
       const int32_t q =
-          diff >= p.diff_min() ? RoundingDivideByPowerOfTwo(fixed_point::Mul(scale, exp_of(diff)), shift) - 128 : -128;
-      y[i] = static_cast<int8_t>(ClampInt(q, -128, 127));
+          diff >= p.diff_min() ? RoundingDivideByPowerOfTwo(fixed_point::Mul(scale, exp_of(diff)), shift) : 0;
+      y[i] = static_cast<Out>(ClampInt(q + Limits::min(), Limits::min(), Limits::max()));
     }
   });
 }
@@ -114,14 +123,25 @@ void RunFloat(const KernelCall& call) {
 
 using enum DataType;
 
+template <typename Out>
+constexpr Kernel Fp32RneRow() {
+  return {{Op::kSoftmax, Numerics::kFp32Rne, Layout::kNeutral, {kInt8, kUint32, kDataTypeOf<Out>}},
+          &CheckSoftmax<Numerics::kFp32Rne>,
+          &RunFp32Rne<Out>};
+}
+template <typename Out>
+constexpr Kernel TfliteRow() {
+  return {{Op::kSoftmax, Numerics::kTflite, Layout::kNeutral, {kInt8, kNone, kDataTypeOf<Out>}},
+          &CheckSoftmax<Numerics::kTflite>,
+          &RunTflite<Out>};
+}
+
 }  // namespace
 
-constexpr Kernel kSoftmaxInt8Fp32Rne = {{Op::kSoftmax, Numerics::kFp32Rne, Layout::kNeutral, {kInt8, kUint32, kInt8}},
-                                        &CheckSoftmax<Numerics::kFp32Rne>,
-                                        &RunFp32Rne};
-constexpr Kernel kSoftmaxInt8Tflite = {{Op::kSoftmax, Numerics::kTflite, Layout::kNeutral, {kInt8, kNone, kInt8}},
-                                       &CheckSoftmax<Numerics::kTflite>,
-                                       &RunTflite};
+constexpr Kernel kSoftmaxInt8Fp32Rne = Fp32RneRow<int8_t>();
+constexpr Kernel kSoftmaxInt8Tflite = TfliteRow<int8_t>();
+constexpr Kernel kSoftmaxInt8ToInt16Fp32Rne = Fp32RneRow<int16_t>();
+constexpr Kernel kSoftmaxInt8ToInt16Tflite = TfliteRow<int16_t>();
 constexpr Kernel kSoftmaxInt16Fp32Rne = {
     {Op::kSoftmax, Numerics::kFp32Rne, Layout::kNeutral, {kInt16, kUint32, kInt16}},
     &CheckSoftmax<Numerics::kFp32Rne>,

@@ -28,7 +28,8 @@ void RunSvdf(const KernelCall& call) {
   const auto* row = call.inputs[4].as<const Memory>();
   auto* out = call.outputs[0].as<typename A::Element>();
   auto* next = call.outputs[1].as<Memory>();
-  const M remember(schema::Clamp(static_cast<float>(Limits::lowest()), static_cast<float>(Limits::max())), 0);
+  const int32_t zero_point = static_cast<int16_t>(p.reserved());
+  const M remember(schema::Clamp(static_cast<float>(Limits::lowest()), static_cast<float>(Limits::max())), zero_point);
   const A output(p.clamp(), p.output_zero_point());
   for (int32_t b = 0; b < batches; ++b, x += depth) {
     const auto* feature = call.inputs[1].as<const typename A::Weight>();
@@ -38,7 +39,7 @@ void RunSvdf(const KernelCall& call) {
       for (int32_t r = 0; r < p.rank(); ++r) {
         const auto product = Dot(typename A::Accumulator{}, x, feature, depth, p.input_zero_point(), 0);
         Advance(row, remember.One(product, p.feature()), length, next);
-        acc = Dot(acc, next, time, length, 0, 0);
+        acc = Dot(acc, next, time, length, zero_point, 0);
         feature += depth, time += length, row += length, next += length;
       }
       *out++ = output.One(A::Finish(acc, bias[u]), p.output());
@@ -46,15 +47,22 @@ void RunSvdf(const KernelCall& call) {
   }
 }
 
-template <typename A, typename M>
-constexpr Kernel Row() {
-  return {ContractionKey<A>(Op::kSvdf), &CheckSvdf<A::kNumerics>, &RunSvdf<A, M>};
+/// What filters remember has 8 or 16 bits.
+template <template <typename, typename> class Stage>
+void RunByMemory(const KernelCall& call) {
+  using A = Stage<int8_t, uint32_t>;
+  call.inputs[4].type == DataType::kInt8 ? RunSvdf<A, A>(call) : RunSvdf<A, Stage<int16_t, uint32_t>>(call);
+}
+
+template <typename A>
+constexpr Kernel Row(RunFunction run) {
+  return {ContractionKey<A>(Op::kSvdf), &CheckSvdf<A::kNumerics>, run};
 }
 
 }  // namespace
 
-constexpr Kernel kSvdfInt8Fp32Rne = Row<Fp32Rne, Fp32RneOf<int16_t, uint32_t>>();
-constexpr Kernel kSvdfInt8Tflite = Row<Tflite, Tflite16Narrow>();
-constexpr Kernel kSvdfFloat32 = Row<Float32, Float32>();
+constexpr Kernel kSvdfInt8Fp32Rne = Row<Fp32Rne>(&RunByMemory<Fp32RneOf>);
+constexpr Kernel kSvdfInt8Tflite = Row<Tflite>(&RunByMemory<TfliteOf>);
+constexpr Kernel kSvdfFloat32 = Row<Float32>(&RunSvdf<Float32, Float32>);
 
 }  // namespace takt::reference

@@ -38,7 +38,8 @@ TEST(RequiredModels, AreAmongTheGoldensAndConvertToTheSameBytesTwice) {
   for (const char* name :
        {"kws_ref_model", "vww_96_int8", "pretrainedResnet_quant", "pretrainedResnet", "model_ToyCar",
         "model_ToyCar_quant_fullint", "model_ToyCar_quant_fullint_micro_intio", "person_detect", "hello_world_int8",
-        "hello_world_float", "simple_add_model", "mobilenet_v2_quantized_1x3x224x224"}) {
+        "hello_world_float", "simple_add_model", "mobilenet_v2_quantized_1x3x224x224", "keyword_scrambled",
+        "trained_lstm", "trained_lstm_int8"}) {
     const auto model = std::find_if(models.begin(), models.end(), [&](const GoldenModel& m) { return m.name == name; });
     ASSERT_NE(model, models.end()) << name << " has no golden";
     for (const Numerics numerics : {Numerics::kTflite, Numerics::kFp32Rne}) {

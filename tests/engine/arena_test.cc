@@ -34,7 +34,7 @@ test::PlanSpec WithState() {
   for (uint16_t t = 1; t <= 2; ++t)
     s.tensors[t] = schema::Tensor(16u * (t - 1), 1, 0, 0xFFFF, schema::DataType::int8, 1);
   s.lives = {schema::Live(0, 0, 0), schema::Live(0, 1, 1), schema::Live(0, 1, 2)};
-  s.states = {schema::State(2, 1)};
+  s.states = {schema::State(2, 1, 0xFFFF)};
   return s;
 }
 

@@ -202,7 +202,7 @@ TEST(StateTest, ARunCutShortAnywhereLeavesAShadowedStateAsItWas) {
 
 TEST(StateTest, ARunCutShortPoisonsStateThatIsUpdatedInPlace) {
   PlanSpec spec = test::OneOfEverything();
-  spec.states[0] = schema::State(2, 0xFFFF);
+  spec.states[0] = schema::State(2, 0xFFFF, 0xFFFF);
   Net n({}, spec);
   ASSERT_EQ(n.Init(), Status());
   n.net.Cancel();

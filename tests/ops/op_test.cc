@@ -213,13 +213,16 @@ OpCase WithDims(OpCase c, const Results& oracle) {
   return c;
 }
 
-/// Real values of accumulators, and the activation.
+/// Real values of accumulators, and the activation, which is output 0's (others are states).
 void AsReal(const OpTraits& traits, const OpCase& c, Results& oracle) {
   double lo = 0, hi = 0;
   ActivationBounds(c, lo, hi);
-  for (Values& y : oracle)
-    for (size_t i = 0; i < y.v.size(); ++i)
-      y[i] = std::clamp(y[i] * (traits.unit != nullptr ? traits.unit(c, ChannelAt(y, i)) : 1.0), lo, hi);
+  for (Values& y : oracle) {
+    for (size_t i = 0; i < y.v.size(); ++i) {
+      if (traits.unit != nullptr) y[i] *= traits.unit(c, ChannelAt(y, i));
+      if (&y == &oracle[0]) y[i] = std::clamp(y[i], lo, hi);
+    }
+  }
 }
 
 void RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numerics) {

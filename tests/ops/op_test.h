@@ -103,7 +103,7 @@ struct OpTraits {
 /// Runs each case; failures name the case, the arithmetic and the seed.
 void RunCases(const OpTraits& traits, const std::vector<OpCase>& cases);
 
-/// The real bounds that attribute `activation` leaves.
+/// The real bounds that attribute `activation` leaves output 0.
 void ActivationBounds(const OpCase& c, double& lo, double& hi);
 /// A stored value in the range of `t`'s type and the activation.
 double Saturated(const OpCase& c, const Operand& t, double stored);

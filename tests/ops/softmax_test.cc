@@ -34,8 +34,9 @@ Results Softmax(const OpCase& c, const Inputs& in) {
   return {y};
 }
 
-/// The table's 22 bits, then the correctly rounded quotient (half up).
+/// The table's 22 bits, then the correctly rounded quotient (half up), from 0 on.
 Results SoftmaxFp32Rne(const OpCase& c, const Inputs& in) {
+  const double levels = c.outputs[0].type == DataType::kInt8 ? 256 : 65536;
   Values y(in[0].dims);
   Rows(in[0], [&](size_t first, size_t end) {
     const std::vector<double>& q = in[0].stored;
@@ -44,7 +45,9 @@ Results SoftmaxFp32Rne(const OpCase& c, const Inputs& in) {
     const double step = static_cast<double>(static_cast<float>(Beta(c))) * c.inputs[0].scale();
     double sum = 0;
     for (size_t i = first; i < end; ++i) sum += y[i] = std::nearbyint(std::exp(step * (q[i] - max)) * (1 << 22));
-    for (size_t i = first; i < end; ++i) y[i] = std::min(255.0, std::floor((512 * y[i] + sum) / (2 * sum))) - 128;
+    for (size_t i = first; i < end; ++i) {
+      y[i] = std::min(levels - 1, std::floor((2 * levels * y[i] + sum) / (2 * sum))) - levels / 2;
+    }
   });
   return {y};
 }
@@ -60,6 +63,19 @@ TEST(Softmax, EqualsOracle) {
   equal.inputs[0] = equal.inputs[0].Fixed({-128});
   RunCases(kSoftmax, {Case({1}, 0.1f), Case({3, 12}, 0.125f), Case({2, 5, 7}, 0.02f, 0.5),
                       Case({1, 2, 1, 3, 1, 10}, 0.3f), Case({1, 1000}, 0.0123f), Case({4, 2}, 2.5f), equal});
+}
+
+/// tflite sums in 12 bits, which shows in 16 bits of output.
+TEST(Softmax, Int8ToInt16EqualsOracle) {
+  const auto wide = [](OpCase c) {
+    c.outputs = {Int16({}, 1.0f / 65536)};
+    c.outputs[0].zero_point = -32768;
+    return c;
+  };
+  OpTraits traits = kSoftmax;
+  traits.also_float = false;
+  traits.within = 16;
+  RunCases(traits, {wide(Case({1}, 0.1f)), wide(Case({3, 12}, 0.125f)), wide(Case({1, 2}, 0.07f))});
 }
 
 /// int16, output scale 2^-15: tables of 24 bits and a quotient of 64 (fp32_rne) are within 1;

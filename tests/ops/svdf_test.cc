@@ -32,7 +32,8 @@ Results Compute(const OpCase& c, const Inputs& in, const Stage& stage) {
       for (int32_t i = 0; i < length; ++i)
         next[at(row, length, i)] = i + 1 < length ? in[4].stored[at(row, length, i + 1)] : stage(1, feature);
       for (int32_t i = 0; i < length; ++i)
-        y[at(row, 1, 0) / static_cast<size_t>(rank)] += next[at(row, length, i)] * in[2].centered[at(f, length, i)];
+        y[at(row, 1, 0) / static_cast<size_t>(rank)] +=
+            (next[at(row, length, i)] - c.outputs[1].zero_point) * in[2].centered[at(f, length, i)];
     }
   }
   for (size_t i = 0; i < y.v.size(); ++i) {
@@ -53,19 +54,29 @@ Results Real(const OpCase& c, const Inputs& in) {
   return Compute(c, in, [&](int output, double acc) { return output == 0 ? std::clamp(acc, lo, hi) : acc; });
 }
 
+int32_t ZeroPoint(const OpCase& c, int output) {
+  return c.outputs[static_cast<size_t>(output)].zero_point;
+}
+
+double InRange(const OpCase& c, int output, double value) {
+  const bool wide = c.outputs[static_cast<size_t>(output)].type == DataType::kInt16;
+  return wide ? std::clamp(value, -32768.0, 32767.0) : std::clamp(value, -128.0, 127.0);
+}
+
 Results Fp32Rne(const OpCase& c, const Inputs& in) {
   return Compute(c, in, [&](int output, double acc) {
-    const Operand& t = c.outputs[static_cast<size_t>(output)];
     const float product = static_cast<float>(acc) * Scale(c, output);
-    return Saturated(c, t, static_cast<double>(std::nearbyint(product)) + t.zero_point);
+    const double stored = static_cast<double>(std::nearbyint(product)) + ZeroPoint(c, output);
+    return output == 0 ? Saturated(c, c.outputs[0], stored) : InRange(c, output, stored);
   });
 }
 
+/// Without an activation: TFLite's integers have none.
 Results Tflite(const OpCase& c, const Inputs& in) {
   return Compute(c, in, [&](int output, double acc) {
-    const Operand& t = c.outputs[static_cast<size_t>(output)];
     const Multiplier m(static_cast<double>(Scale(c, output)));
-    return Saturated(c, t, static_cast<double>(MultiplyByTflite(static_cast<int64_t>(acc), m) + t.zero_point));
+    const auto product = static_cast<double>(MultiplyByTflite(static_cast<int64_t>(acc), m));
+    return InRange(c, output, product + ZeroPoint(c, output));
   });
 }
 
@@ -81,6 +92,15 @@ OpCase Case(int32_t batches, int32_t depth, int32_t units, int32_t rank, int32_t
           {{"rank", int64_t{rank}}, {"activation", std::string("none")}}};
 }
 
+/// What filters remember has 8 bits and a zero point.
+OpCase NarrowCase(int32_t batches, int32_t depth, int32_t units, int32_t rank, int32_t length) {
+  OpCase c = Case(batches, depth, units, rank, length);
+  c.inputs[2] = Weights(c.inputs[2].dims);
+  c.inputs[4] = Int8(c.inputs[4].dims, 0.31f, 17);
+  c.outputs[1] = Int8({}, 0.31f, 17);
+  return c;
+}
+
 OpCase FloatCase(int32_t batches, int32_t depth, int32_t units, int32_t rank, int32_t length) {
   OpCase c = Case(batches, depth, units, rank, length);
   for (Operand& t : c.inputs) {
@@ -92,9 +112,15 @@ OpCase FloatCase(int32_t batches, int32_t depth, int32_t units, int32_t rank, in
   return c;
 }
 
+OpCase WithRelu(OpCase c) {
+  c.attributes["activation"] = std::string("relu");
+  return c;
+}
+
 TEST(Svdf, EqualsOracle) {
-  RunCases(kSvdf, {Case(1, 9, 5, 1, 8), Case(2, 7, 3, 2, 4), Case(3, 1, 1, 3, 1)});
-  RunCases(kSvdf, {FloatCase(1, 9, 5, 1, 8), FloatCase(2, 7, 3, 2, 4)});
+  RunCases(kSvdf, {Case(1, 9, 5, 1, 8), Case(2, 7, 3, 2, 4), Case(3, 1, 1, 3, 1), WithRelu(Case(2, 7, 3, 2, 4))});
+  RunCases(kSvdf, {NarrowCase(1, 9, 5, 1, 8), NarrowCase(2, 7, 3, 2, 4)});
+  RunCases(kSvdf, {FloatCase(1, 9, 5, 1, 8), FloatCase(2, 7, 3, 2, 4), WithRelu(FloatCase(2, 7, 3, 2, 4))});
 }
 
 TEST(Svdf, RejectsWhatBreaksItsRule) {

@@ -39,7 +39,10 @@ ir::Graph Cut(const ir::Graph& graph, const std::set<const ir::Node*>& part) {
     cut.nodes.push_back(std::move(copy));
   }
   for (const ir::State& state : graph.states) {
-    if (ids.count(state.tensor) != 0) cut.states.push_back({map(state.tensor, true), map(state.next, false)});
+    if (ids.count(state.tensor) != 0) {
+      const TensorId initial = state.initial == ir::kNoTensor ? ir::kNoTensor : map(state.initial, false);
+      cut.states.push_back({map(state.tensor, true), map(state.next, false), initial});
+    }
   }
   return cut;
 }

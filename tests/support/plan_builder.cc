@@ -159,7 +159,7 @@ PlanSpec OneOfEverything() {
                 {.first_operand = 9},
                 {.first_operand = 11},
                 {.first_operand = 13}};
-  spec.states = {schema::State(s, h)};
+  spec.states = {schema::State(s, h, 0xFFFF)};
   spec.inputs = {{"x", x}, {"c", c}};
   spec.outputs = {{"y", y}};
   spec.costs.assign(10, 1);

@@ -38,6 +38,8 @@ class PlanRunner {
   Status Init();
   const Plan& plan() const { return plan_; }
   Interpreter& net() { return net_; }
+  /// The bytes of the plan's arena `i`.
+  std::span<std::byte> arena(uint32_t i) { return arenas_[i]; }
 
   /// Sets the inputs, runs, returns the outputs, all in graph order. State is kept from run to run.
   std::vector<Bytes> Run(const std::vector<Bytes>& inputs);

@@ -81,6 +81,7 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
 
   auto steps = backend::LowerGraph(result.graph, options.numerics, result.diagnostics);
   if (!result.diagnostics.ok()) return;
+  if (options.state_in_place) backend::UpdateStatesInPlace(result.graph, steps, result.diagnostics);
   const std::vector<backend::StepSpec> commits = backend::LowerStates(result.graph);
   std::vector<backend::StepSpec> all = steps;
   all.insert(all.end(), commits.begin(), commits.end());

@@ -35,6 +35,8 @@ struct ConvertOptions {
   uint64_t max_step_us = 0;   ///< 0: none.
   bool keep_tensors = false;  ///< No pass that eliminates a tensor: each source tensor can be compared.
   bool debug = false;         ///< Adds the debug table: source of every step and tensor.
+  /// States are updated in place where they can be: fewer bytes, but a run that is cut short loses them.
+  bool state_in_place = false;
   /// Shapes of graph inputs by name, for dimensions that the model leaves open.
   std::map<std::string, std::vector<int32_t>> shapes{};
   /// Called after each stage with its name and the graph as it stands.

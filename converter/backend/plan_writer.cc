@@ -161,7 +161,7 @@ flatbuffers::Offset<flatbuffers::Vector<const schema::State*>> Writer::AddStates
   std::vector<schema::State> states;
   for (const ir::State& state : in_.graph.states) {
     const uint16_t initial = state.initial == ir::kNoTensor ? takt::kNoTensor : index_.at(state.initial);
-    states.emplace_back(index_.at(state.tensor), index_.at(state.next), initial);
+    states.emplace_back(index_.at(state.tensor), state.in_place ? takt::kNoTensor : index_.at(state.next), initial);
   }
   return states.empty() ? 0 : fbb_.CreateVectorOfStructs(states);
 }

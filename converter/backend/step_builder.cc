@@ -1,5 +1,7 @@
 #include "converter/backend/step_builder.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "converter/ir/op_def.h"
@@ -36,9 +38,44 @@ std::vector<StepSpec> LowerGraph(ir::Graph& graph, Numerics numerics, Diagnostic
   return steps;
 }
 
+namespace {
+
+/// Whether `step` makes the next value of `state` and may write it over the value.
+bool MayUpdate(const StepSpec& step, const ir::State& state) {
+  const OpInfo* info = FindOpInfo(step.op);
+  for (size_t k = 0; info != nullptr && k < step.outputs.size(); ++k) {
+    if (step.outputs[k] != state.next) continue;
+    for (size_t i = 0; i < step.inputs.size(); ++i)
+      if (step.inputs[i] == state.tensor) return MayShareMemory(info->traits, i, step.inputs.size(), k);
+  }
+  return false;
+}
+
+}  // namespace
+
+void UpdateStatesInPlace(ir::Graph& graph, const std::vector<StepSpec>& steps, Diagnostics& diagnostics) {
+  int64_t bytes = 0;
+  for (ir::State& state : graph.states) {
+    const bool bound = std::count(graph.outputs.begin(), graph.outputs.end(), state.next) != 0;
+    int readers = 0;
+    bool allowed = false;
+    for (const StepSpec& step : steps) {
+      readers += std::count(step.inputs.begin(), step.inputs.end(), state.tensor) != 0 ? 1 : 0;
+      allowed = allowed || MayUpdate(step, state);
+    }
+    state.in_place = allowed && readers == 1 && !bound;
+    if (state.in_place) bytes += graph.tensor(state.next).byte_size();
+  }
+  if (bytes == 0) return;
+  diagnostics.Note({graph.name, -1, "", ""},
+                   "updates states in place: saves " + std::to_string(bytes) +
+                       " bytes of next values; a run that is cut short loses the state until ResetState");
+}
+
 std::vector<StepSpec> LowerStates(const ir::Graph& graph) {
   std::vector<StepSpec> steps;
   for (const ir::State& state : graph.states) {
+    if (state.in_place) continue;
     StepSpec copy;
     copy.op = Op::kCopy;
     copy.params.resize(sizeof(schema::CopyParams));

@@ -71,7 +71,10 @@ class StepBuilder {
 
 /// All steps of a graph in its node order; errors go to `diagnostics`.
 std::vector<StepSpec> LowerGraph(ir::Graph& graph, Numerics numerics, Diagnostics& diagnostics);
-/// The plan's last steps: each copies the next value of a state to its place.
+/// Lets states be updated in place where the step that makes their next value allows it and nothing else reads them; a
+/// note says how many bytes that saves.
+void UpdateStatesInPlace(ir::Graph& graph, const std::vector<StepSpec>& steps, Diagnostics& diagnostics);
+/// The plan's last steps: each copies the next value of a state to its place, unless it is there.
 std::vector<StepSpec> LowerStates(const ir::Graph& graph);
 
 }  // namespace takt::backend

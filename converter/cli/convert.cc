@@ -127,6 +127,8 @@ void AddConvert(CLI::App& app, Action& action) {
   AddModelOptions(*verb, options->model);
   AddNpuOptions(*verb, options->model.npu);
   verb->add_flag("--debug", options->model.convert.debug, "Adds the sources of steps and tensors (compare needs them)");
+  verb->add_flag("--state-in-place", options->model.convert.state_in_place,
+                 "Update states where they are: fewer bytes, but a run that is cut short loses them");
   verb->add_flag("--keep-tensors", options->model.convert.keep_tensors,
                  "Eliminates no tensor, so that each can be compared; adds --debug");
   verb->add_option("--emit-c", options->emit_c, "Folder (or .c file) for the plan as a C array and a header");

@@ -85,6 +85,7 @@ struct State {
   TensorId tensor = kNoTensor;
   TensorId next = kNoTensor;
   TensorId initial = kNoTensor;
+  bool in_place = false;  ///< `next` is the memory of `tensor`: no copy, but a run that is cut short loses the state.
   friend bool operator==(const State&, const State&) = default;
 };
 

@@ -31,7 +31,7 @@ class Parser {
       const std::vector<TensorId> ids = Ids();
       if (ids.size() != 2 && ids.size() != 3)
         return Fail("a state's tensor, its next value and perhaps its initial value"), std::nullopt;
-      graph.states.push_back({ids[0], ids[1], ids.size() == 3 ? ids[2] : kNoTensor});
+      graph.states.push_back({ids[0], ids[1], ids.size() == 3 ? ids[2] : kNoTensor, Accept("in_place")});
     }
     while (ok_ && Peek() != 0) graph.nodes.push_back(ReadNode());
     if (!ok_) return std::nullopt;

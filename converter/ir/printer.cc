@@ -155,7 +155,7 @@ std::string PrintGraph(const Graph& graph, ConstantText constants) {
   for (const State& state : graph.states) {
     std::vector<TensorId> ids = {state.tensor, state.next};
     if (state.initial != kNoTensor) ids.push_back(state.initial);
-    absl::StrAppend(&text, "state ", Ids(ids), "\n");
+    absl::StrAppend(&text, "state ", Ids(ids), state.in_place ? " in_place\n" : "\n");
   }
   for (const Node& node : graph.nodes) text += NodeText(node);
   return text;

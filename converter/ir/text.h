@@ -7,7 +7,8 @@
 //   %3 "out": int8[1,2] quant(0.5:0) view(%5 + 16, strides [8, 1])
 //   inputs %0
 //   outputs %3
-//   state %4, %5                 (its tensor, its next value, perhaps its initial one; none or several such lines)
+//   state %4, %5                 (its tensor, its next value, perhaps its initial one, perhaps `in_place`;
+//                                none or several such lines)
 //   %3 = fully_connected(%0, %1, %2) "FULLY_CONNECTED" {activation = "relu"} from [0, 1]
 //
 // Tensors come in the order of their ids. quant(scale:zero_point, ...); an absent input is `_`; floats are the shortest

@@ -95,7 +95,7 @@ class Replay {
       const Range& range = ranges_.at(written[w]);
       for (size_t i = 0; i < step.inputs.size(); ++i) {
         if (!InArena(step.inputs[i]) || !range.Overlaps(ranges_.at(step.inputs[i]))) continue;
-        const bool in_place = (traits & kInPlace) != 0 || ((traits & kInPlaceLast) != 0 && i + 1 == step.inputs.size());
+        const bool in_place = MayShareMemory(traits, i, step.inputs.size(), w);
         if (!in_place || written[w] == step.scratch || range != ranges_.at(step.inputs[i])) {
           return "writes " + Name(written[w]) + " over its input " + Name(step.inputs[i]);
         }

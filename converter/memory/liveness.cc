@@ -107,6 +107,8 @@ Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::Step
   for (TensorId id : graph.outputs) use(id, end);
   for (const ir::State& state : graph.states) use(state.tensor, 0), use(state.tensor, end);
   Roots roots(graph);
+  for (const ir::State& state : graph.states)
+    if (state.in_place) roots.Alias(state.next, state.tensor);
   ShareInPlace(graph, steps, lives, roots);
 
   Liveness result;

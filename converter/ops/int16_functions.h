@@ -14,8 +14,8 @@ namespace takt::ir {
 /// everything under fp32_rne, by 512 linear pieces.
 void LowerUnaryInt16(backend::StepBuilder& step, schema::UnaryFunction function, double alpha);
 
-/// int32[256] of 2^16 * logistic(i / 24); kNoTensor after an error. tflite, which interpolates linearly: each entry more
-/// by half of what the line errs in the middle of its piece, the last one 65535.
+/// int32[256] of 2^16 * logistic(i / 24); kNoTensor after an error. tflite, which interpolates linearly: each entry
+/// more by half of what the line errs in the middle of its piece, the last one 65535.
 TensorId LogisticTable(backend::StepBuilder& step);
 
 /// 513 values of `value` (stored units) at i / 512, each less half of what the interpolation errs in the middle of its

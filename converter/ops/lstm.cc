@@ -192,6 +192,8 @@ void Lower(const Node&, backend::StepBuilder& step) {
       if (!(hidden_scale > 0))
         return step.Error("lacks the scale of what its projection reads; quantize the model again");
       hidden_zero_point = static_cast<int32_t>(node.IntOr("hidden_zero_point", 0));
+      if (x.type == DataType::kInt16 && hidden_zero_point != 0)
+        return step.Error("int16 values have zero point 0; what its projection reads has another");
       projection =
           stages.Stage(hidden_scale * static_cast<double>(ScaleOf(step.tensor(node.inputs[kProjection]))), y_scale);
     }

@@ -55,7 +55,7 @@ void Lower(const Node&, backend::StepBuilder& step) {
   const bool plain = IsInteger(x.type) && step.numerics() == Numerics::kTflite;
   const schema::SvdfParams params(StoredClamp(plain ? "none" : node.StringOr("activation", "none"), y), remember,
                                   output, static_cast<int16_t>(ZeroPointOf(x)), static_cast<int16_t>(ZeroPointOf(y)),
-                                  static_cast<uint16_t>(node.Int("rank")), static_cast<uint16_t>(ZeroPointOf(state)));
+                                  static_cast<uint16_t>(node.Int("rank")), static_cast<int16_t>(ZeroPointOf(state)));
   step.Set(Op::kSvdf, StepNumerics(step, node.inputs[0]), params, node.inputs, node.outputs);
 }
 

@@ -141,8 +141,8 @@ class Interpreter {
   /// Init.
   Status RebindInput(uint32_t i, std::span<std::byte> buffer);
   Status RebindOutput(uint32_t i, std::span<std::byte> buffer);
-  /// Gives each state its initial value, between runs. To save all state, copy the bytes of the state arena between runs;
-  /// to restore it, copy them back.
+  /// Gives each state its initial value, between runs. To save all state, copy the bytes of the state arena between
+  /// runs; to restore it, copy them back.
   Status ResetState();
 
  private:

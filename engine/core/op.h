@@ -2,6 +2,7 @@
 #ifndef TAKT_ENGINE_CORE_OP_H_
 #define TAKT_ENGINE_CORE_OP_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace takt {
@@ -34,10 +35,17 @@ static_assert(static_cast<int>(Op::kPlanOpEnd) <= 255, "a plan's opcode is one b
 /// What a plan may do with an op's operands.
 enum OpTraits : uint8_t {
   kNone = 0,
-  kInPlace = 1,      ///< The output may be the memory of an input of the same bytes.
-  kInPlaceLast = 2,  ///< As kInPlace, for the last input only.
-  kStrided = 4,      ///< Operands may be strided views.
+  kInPlace = 1,       ///< The output may be the memory of an input of the same bytes.
+  kInPlaceLast = 2,   ///< As kInPlace, for the last input only.
+  kStrided = 4,       ///< Operands may be strided views.
+  kStateInPlace = 8,  ///< Output k >= 1, the next value of a state, may be the memory of input k + 3, its value.
 };
+
+/// Whether output `output` of an op with `inputs` inputs may be the memory of input `input`.
+constexpr bool MayShareMemory(uint8_t traits, size_t input, size_t inputs, size_t output) {
+  if (output > 0) return (traits & kStateInPlace) != 0 && input == output + 3;
+  return (traits & kInPlace) != 0 || ((traits & kInPlaceLast) != 0 && input + 1 == inputs);
+}
 
 /// One row of the table.
 struct OpInfo {

@@ -26,7 +26,7 @@ Status CheckSvdf(const KernelCall& call, Numerics numerics, uint64_t& work) {
   if (y.rank != 2 || y.dims[0] != x.dims[0] || y.dims[1] != units) return BadOperand(5);
   if (!SameShape(state, call.outputs[1])) return BadOperand(6);
   if (!ClampOk(p.clamp(), type) || !ZeroPointOk(p.input_zero_point(), type) ||
-      !ZeroPointOk(p.output_zero_point(), type) || !ZeroPointOk(static_cast<int16_t>(p.reserved()), memory))
+      !ZeroPointOk(p.output_zero_point(), type) || !ZeroPointOk(p.state_zero_point(), memory))
     return BadParams();
   for (const schema::Rescale* stage : {&p.feature(), &p.output()})
     if (!OutputStageOk(numerics, stage->scale(), stage->multiplier(), stage->shift())) return BadParams();

@@ -202,8 +202,7 @@ Status Rules::StepInPlace(const StepView& s) const {
   for (uint32_t k = inputs; k < operand.size(); ++k) {
     for (uint32_t j = 0; j < k; ++j) {
       if (!Overlaps(operand[j], operand[k])) continue;
-      const bool allowed = j < inputs && k < inputs + outputs &&
-                           ((info->traits & kInPlace) != 0 || ((info->traits & kInPlaceLast) != 0 && j + 1 == inputs));
+      const bool allowed = j < inputs && k < inputs + outputs && MayShareMemory(info->traits, j, inputs, k - inputs);
       const bool same = plan.tensor(operand[j]).offset == plan.tensor(operand[k]).offset &&
                         plan.tensor_bytes(operand[j]) == plan.tensor_bytes(operand[k]);
       if (!allowed || !same || !Dense(operand[j]) || !Dense(operand[k])) return Bad(Site::kPlanStepInPlace, k);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "engine/base/requantize.h"
 #include "engine/core/kernel.h"
@@ -24,6 +25,11 @@ void ForEachStep(const TensorRef& x, const TensorRef& y, const Params& p, Step s
            y.as<E>() + static_cast<size_t>(row) * static_cast<size_t>(y.dims[2]), b);
     }
   }
+}
+
+/// The value of a state becomes its next one, which may be the same memory.
+inline void CopyState(const TensorRef& from, const TensorRef& to) {
+  if (from.data != to.data) std::memcpy(to.data, from.data, size_t{from.size()} * (BitWidth(from.type) / 8));
 }
 
 inline float ApplyGate(schema::GateFunction function, float x) {

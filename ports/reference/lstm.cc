@@ -238,8 +238,8 @@ void RunLstm(const KernelCall& call) {
   const TensorRef &h0 = call.inputs[4], &c0 = call.inputs[5];
   auto* h = call.outputs[1].as<Element>();
   auto* c = call.outputs[2].as<Memory>();
-  std::copy_n(h0.as<const Element>(), h0.size(), h);
-  std::copy_n(c0.as<const Memory>(), c0.size(), c);
+  CopyState(h0, call.outputs[1]);
+  CopyState(c0, call.outputs[2]);
   const Lstm<Cell> lstm(call);
   const int32_t outputs = h0.dims[1], cells = c0.dims[1];
   ForEachStep<Element>(call.inputs[0], call.outputs[0], call.params<LstmParams>(),

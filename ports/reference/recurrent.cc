@@ -64,7 +64,7 @@ void Run(const KernelCall& call) {
   const TensorRef& h0 = call.inputs[4];
   auto* h = call.outputs[1].as<float>();
   auto* scratch = reinterpret_cast<float*>(call.scratch.data());
-  std::copy_n(h0.as<const float>(), h0.size(), h);
+  CopyState(h0, call.outputs[1]);
   ForEachStep<float>(call.inputs[0], call.outputs[0], cell.p, [&](const float* x, float* y, int32_t batch) {
     float* own = h + batch * cell.cells;
     if constexpr (kOp == Op::kGru)

@@ -28,7 +28,7 @@ void RunSvdf(const KernelCall& call) {
   const auto* row = call.inputs[4].as<const Memory>();
   auto* out = call.outputs[0].as<typename A::Element>();
   auto* next = call.outputs[1].as<Memory>();
-  const int32_t zero_point = static_cast<int16_t>(p.reserved());
+  const int32_t zero_point = p.state_zero_point();
   const M remember(schema::Clamp(static_cast<float>(Limits::lowest()), static_cast<float>(Limits::max())), zero_point);
   const A output(p.clamp(), p.output_zero_point());
   for (int32_t b = 0; b < batches; ++b, x += depth) {

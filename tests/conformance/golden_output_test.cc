@@ -12,13 +12,9 @@ namespace {
 class GoldenOutput : public GoldenSuite {};
 TAKT_INSTANTIATE_GOLDEN_SUITE(GoldenOutput, FindGoldenModels());
 
-TEST_P(GoldenOutput, EqualsInEveryCase) {
-  const GoldenModel& model = GetParam();
-  const Conversion made = ConvertOrSkip({.numerics = Numerics::kTflite});
-  if (IsSkipped()) return;
-  ASSERT_FALSE(model.cases.empty());
+void ExpectGolden(const GoldenModel& model, const Bytes& plan) {
   for (const GoldenCase& golden : model.cases) {
-    PlanRunner runner(made.plan);
+    PlanRunner runner(plan);
     const std::vector<Bytes> inputs = model.Inputs(golden);
     const std::vector<Bytes> want = model.Outputs(golden);
     ASSERT_FALSE(want.empty());
@@ -30,6 +26,15 @@ TEST_P(GoldenOutput, EqualsInEveryCase) {
       }
     }
   }
+}
+
+TEST_P(GoldenOutput, EqualsInEveryCase) {
+  const Conversion made = ConvertOrSkip({.numerics = Numerics::kTflite});
+  if (IsSkipped()) return;
+  ASSERT_FALSE(GetParam().cases.empty());
+  ExpectGolden(GetParam(), made.plan);
+  if (PlanRunner(made.plan).plan().state_count() == 0) return;
+  ExpectGolden(GetParam(), ConvertOrSkip({.numerics = Numerics::kTflite, .state_in_place = true}).plan);
 }
 
 TEST(RequiredModels, AreAmongTheGoldensAndConvertToTheSameBytesTwice) {

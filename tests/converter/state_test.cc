@@ -94,6 +94,48 @@ TEST(State, StaysAsItWasWhenARunIsDroppedBeforeTheCommit) {
   EXPECT_EQ(Next(runner), Two(25, 64));
 }
 
+/// Two filters of an svdf, which may write their next values over what they remember.
+constexpr const char* kFilters = R"(graph "filters"
+%0 "x": float32[1,1]
+%1 "feature": float32[2,1] = [2.0, 3.0]
+%2 "time": float32[2,3] = [1.0, 10.0, 100.0, 1.0, 2.0, 4.0]
+%3 "bias": float32[2] = [0.0, 0.5]
+%4 "state": float32[1,6]
+%5 "y": float32[1,2]
+%6 "next": float32[1,6]
+inputs %0
+outputs %5
+state %4, %6
+%5, %6 = svdf(%0, %1, %2, %3, %4) "SVDF" {rank = 1}
+)";
+
+TEST(State, IsUpdatedInPlaceIfAsked) {
+  std::string error;
+  const auto graph = ir::ParseGraph(kFilters, error);
+  ASSERT_TRUE(graph.has_value()) << error;
+  const Conversion made = ConvertGraph(*graph, {}, {.state_in_place = true});
+  ASSERT_EQ(made.diagnostics.all().size(), 1u);
+  EXPECT_NE(made.diagnostics.all()[0].ToString().find("saves 24 bytes"), std::string::npos);
+  PlanRunner shadowed(Convert(*graph)), runner(made.plan);
+  EXPECT_EQ(runner.plan().state(0).shadow, kNoTensor);
+  EXPECT_LT(runner.plan().arena(0).bytes, shadowed.plan().arena(0).bytes);
+  EXPECT_EQ(runner.plan().step_count() + 1, shadowed.plan().step_count());
+  Bytes x(sizeof(float));
+  for (float v = 1; v < 5; ++v) {
+    std::memcpy(x.data(), &v, sizeof v);
+    EXPECT_EQ(runner.Run({x}), shadowed.Run({x}));
+  }
+}
+
+/// Another step reads it as well.
+TEST(State, IsShadowedWhereItMustBe) {
+  ir::Graph graph = Sums();
+  graph.nodes[1].inputs = {1, 1};
+  const Conversion made = ConvertGraph(graph, {}, {.state_in_place = true});
+  EXPECT_TRUE(made.diagnostics.all().empty());
+  EXPECT_NE(PlanRunner(made.plan).plan().state(0).shadow, kNoTensor);
+}
+
 TEST(State, HasAnInitialValueOfItsBytes) {
   ir::Graph graph = Sums();
   graph.tensor(2).dims = {1};

@@ -72,10 +72,10 @@ TEST(Int16Functions, AreWithinTwoUnits) {
 /// TFLite's rule in doubles: a table of 24 entries for each unit of x, linear between them.
 Results SigmoidTflite(const OpCase& c, const Inputs& in) {
   const bool is_tanh = FunctionOf(c) == "tanh";
-  const auto exact = [](double i) { return 65536 / (1 + std::exp(-i / 24)); };
+  const auto real = [](double i) { return 65536 / (1 + std::exp(-i / 24)); };
   const auto entry = [&](double i) {
-    const double middle = exact(i + 0.5) - (exact(i) + exact(i + 1)) / 2;
-    return i == 255 ? 65535 : std::round(exact(i) + middle / 2);
+    const double middle = real(i + 0.5) - (real(i) + real(i + 1)) / 2;
+    return i == 255 ? 65535 : std::round(real(i) + middle / 2);
   };
   double multiplier = c.inputs[0].scale() * 12288;
   const bool exact = multiplier == 3 || (multiplier == 6 && is_tanh);

@@ -134,9 +134,8 @@ struct Fp32RneCell {
     const float v = static_cast<float>(acc) * static_cast<float>(scale / c.outputs[0].scale());
     const Operand& y = c.outputs[0];
     const double clip = Bound(c, "projection_clip");
-    const auto end = [&](double real) {
-      return std::clamp(std::round(real / y.scale()) + y.zero_point, -128.0, 127.0);
-    };
+    const double lo = y.type == DataType::kInt16 ? -32768 : -128, hi = -lo - 1;
+    const auto end = [&](double real) { return std::clamp(std::round(real / y.scale()) + y.zero_point, lo, hi); };
     return Rounded(v, y.zero_point, end(-clip), end(clip)) - y.zero_point;
   }
 };
@@ -323,6 +322,8 @@ OpCase Wide16(OpCase c) {
   c.inputs[kBias] = Plain(DataType::kInt64, c.inputs[kBias].dims, -500000, 500000).Constant();
   if (Has(c, kProjectionBias))
     c.inputs[kProjectionBias] = Plain(DataType::kInt64, c.inputs[kProjectionBias].dims, -500000, 500000).Constant();
+  c.attributes.erase("hidden_zero_point");
+  if (c.attributes.count("hidden_scale") != 0) c.attributes["hidden_scale"] = 0x1p-15;
   return c;
 }
 

@@ -35,6 +35,8 @@ DataType TypeOf(tflite::TensorType type) {
       return DataType::kUint32;
     case tflite::TensorType::INT64:
       return DataType::kInt64;
+    case tflite::TensorType::UINT64:
+      return DataType::kUint64;
     case tflite::TensorType::BOOL:
       return DataType::kBool;
     default:
@@ -117,7 +119,7 @@ bool TfliteTensorReader::ReadType(const tflite::Tensor& source, ir::Tensor& tens
   const char* type = tflite::EnumNameTensorType(source.type());
   return Error(absl::StrCat("has type ",
                             *type == 0 ? std::to_string(static_cast<int>(source.type())) : std::string(type),
-                            "; supported are float32, int8, uint8, int16, int32, int64, bool and int4 constants "
+                            "; supported are float32, int8, uint8, int16, int32, int64, uint32, uint64, bool and int4 constants "
                             "(quantize the model to int8)"));
 }
 

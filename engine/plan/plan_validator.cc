@@ -144,6 +144,16 @@ static uint32_t ParamsAlignment(Op op) {
       return alignof(schema::ScatterNdParams);
     case Op::kUpdateSlice:
       return alignof(schema::UpdateSliceParams);
+    case Op::kSignalWindow:
+      return alignof(schema::SignalWindowParams);
+    case Op::kFftAutoScale:
+      return alignof(schema::FftAutoScaleParams);
+    case Op::kFilterBank:
+      return alignof(schema::FilterBankParams);
+    case Op::kFilterBankSquareRoot:
+      return alignof(schema::FilterBankSquareRootParams);
+    case Op::kPcan:
+      return alignof(schema::PcanParams);
     case Op::kSubmit:
       return alignof(schema::SubmitParams);
     case Op::kWait:

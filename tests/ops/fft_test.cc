@@ -1,0 +1,2 @@
+// fft
+#include <gtest/gtest.h>

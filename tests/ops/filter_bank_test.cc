@@ -1,0 +1,2 @@
+// filter_bank
+#include <gtest/gtest.h>

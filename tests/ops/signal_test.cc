@@ -1,0 +1,2 @@
+// signal
+#include <gtest/gtest.h>

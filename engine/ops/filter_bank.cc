@@ -4,7 +4,6 @@
 
 namespace takt {
 using namespace ops;
-using enum DataType;
 
 namespace {
 
@@ -16,6 +15,7 @@ bool IsVector(const TensorRef& t, const TensorRef& like) {
 }  // namespace
 
 Status CheckFilterBank(const KernelCall& call, Numerics, uint64_t& work) {
+  using enum DataType;
   TAKT_TRY(CheckOperands(call, {kUint32, kInt16, kInt16, kInt16, kInt16, kInt16, kUint64}));
   const TensorRef &x = call.inputs[0], &weights = call.inputs[1], &y = call.outputs[0];
   for (uint32_t i = 0; i < 6; ++i)
@@ -36,6 +36,7 @@ Status CheckFilterBank(const KernelCall& call, Numerics, uint64_t& work) {
 }
 
 Status CheckFilterBankSquareRoot(const KernelCall& call, Numerics, uint64_t& work) {
+  using enum DataType;
   TAKT_TRY(CheckOperands(call, {kUint64, kInt32, kUint32}));
   if (call.inputs[0].rank != 1) return BadOperand(0);
   if (call.inputs[1].size() != 1) return BadOperand(1);
@@ -45,6 +46,7 @@ Status CheckFilterBankSquareRoot(const KernelCall& call, Numerics, uint64_t& wor
 }
 
 Status CheckSpectralSubtraction(const KernelCall& call, Numerics, uint64_t& work) {
+  using enum DataType;
   TAKT_TRY(CheckOperands(call, {kUint32, kUint32, kUint32, kUint32}));
   const TensorRef* operands[] = {&call.inputs[0], &call.inputs[1], &call.outputs[0], &call.outputs[1]};
   if (operands[0]->rank != 1) return BadOperand(0);
@@ -57,6 +59,7 @@ Status CheckSpectralSubtraction(const KernelCall& call, Numerics, uint64_t& work
 }
 
 Status CheckFilterBankLog(const KernelCall& call, Numerics, uint64_t& work) {
+  using enum DataType;
   TAKT_TRY(CheckOperands(call, {kUint32, kInt16, kInt16}));
   if (call.inputs[0].rank != 1) return BadOperand(0);
   if (call.inputs[1].rank != 1 || call.inputs[1].dims[0] != 129) return BadOperand(1);
@@ -67,6 +70,7 @@ Status CheckFilterBankLog(const KernelCall& call, Numerics, uint64_t& work) {
 }
 
 Status CheckPcan(const KernelCall& call, Numerics, uint64_t& work) {
+  using enum DataType;
   TAKT_TRY(CheckOperands(call, {kUint32, kUint32, kInt16, kUint32}));
   if (call.inputs[0].rank != 1) return BadOperand(0);
   if (!IsVector(call.inputs[1], call.inputs[0])) return BadOperand(1);

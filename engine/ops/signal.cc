@@ -4,9 +4,9 @@
 
 namespace takt {
 using namespace ops;
-using enum DataType;
 
 Status CheckSignalWindow(const KernelCall& call, Numerics, uint64_t& work) {
+  using enum DataType;
   TAKT_TRY(CheckOperands(call, {kInt16, kInt16, kInt16}));
   const TensorRef &x = call.inputs[0], &window = call.inputs[1], &y = call.outputs[0];
   if (x.rank == 0) return BadOperand(0);
@@ -18,6 +18,7 @@ Status CheckSignalWindow(const KernelCall& call, Numerics, uint64_t& work) {
 }
 
 Status CheckFftAutoScale(const KernelCall& call, Numerics, uint64_t& work) {
+  using enum DataType;
   TAKT_TRY(CheckOperands(call, {kInt16, kInt16, kInt32}));
   if (!SameShape(call.inputs[0], call.outputs[0])) return BadOperand(1);
   if (call.outputs[1].size() != 1) return BadOperand(2);
@@ -26,6 +27,7 @@ Status CheckFftAutoScale(const KernelCall& call, Numerics, uint64_t& work) {
 }
 
 Status CheckEnergy(const KernelCall& call, Numerics, uint64_t& work) {
+  using enum DataType;
   TAKT_TRY(CheckOperands(call, {kInt16, kUint32}));
   const TensorRef &x = call.inputs[0], &y = call.outputs[0];
   const auto& p = call.params<schema::EnergyParams>();
@@ -37,6 +39,7 @@ Status CheckEnergy(const KernelCall& call, Numerics, uint64_t& work) {
 }
 
 Status CheckOverlapAdd(const KernelCall& call, Numerics, uint64_t& work) {
+  using enum DataType;
   const DataType type = call.inputs[0].type;
   if (!IsOneOf(type, {kInt16, kFloat32})) return BadOperand(0);
   TAKT_TRY(CheckOperands(call, {type, type, type, type}));

@@ -281,7 +281,7 @@ TEST(TfliteImporter, ShapesBehindAGivenOneFollow) {
 
 TEST(TfliteImporter, NamesUnsupportedConstructs) {
   TfliteModel model = Chain();
-  model.subgraphs = 2;
+  model.others = {model};
   ExpectError(model, "m: error: has 2 subgraphs; allowed is one");
   model = Chain();
   model.tensors[1].variable = true;

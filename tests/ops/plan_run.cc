@@ -133,6 +133,8 @@ std::vector<uint8_t> Pack(DataType type, const std::vector<double>& values) {
       return PackAs<int64_t>(values);
     case DataType::kUint32:
       return PackAs<uint32_t>(values);
+    case DataType::kUint64:
+      return PackAs<uint64_t>(values);
     default:
       ADD_FAILURE() << "no such element type";
       return {};
@@ -156,6 +158,8 @@ std::vector<double> Unpack(DataType type, const std::vector<uint8_t>& bytes) {
       return UnpackAs<int64_t>(bytes);
     case DataType::kUint32:
       return UnpackAs<uint32_t>(bytes);
+    case DataType::kUint64:
+      return UnpackAs<uint64_t>(bytes);
     default:
       ADD_FAILURE() << "no such element type";
       return {};

@@ -117,10 +117,10 @@ bool TfliteTensorReader::ReadType(const tflite::Tensor& source, ir::Tensor& tens
   tensor.type = TypeOf(source.type());
   if (tensor.type != DataType::kNone) return true;
   const char* type = tflite::EnumNameTensorType(source.type());
-  return Error(absl::StrCat("has type ",
-                            *type == 0 ? std::to_string(static_cast<int>(source.type())) : std::string(type),
-                            "; supported are float32, int8, uint8, int16, int32, int64, uint32, uint64, bool and int4 constants "
-                            "(quantize the model to int8)"));
+  return Error(
+      absl::StrCat("has type ", *type == 0 ? std::to_string(static_cast<int>(source.type())) : std::string(type),
+                   "; supported are float32, int8, uint8, int16, int32, int64, uint32, uint64, bool and int4 constants "
+                   "(quantize the model to int8)"));
 }
 
 bool TfliteTensorReader::ReadDims(const tflite::Tensor& source, ir::Tensor& tensor) {

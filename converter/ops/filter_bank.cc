@@ -1,6 +1,6 @@
-// filter_bank, filter_bank_square_root: none. spectral_subtraction: smoothing, one_minus_smoothing, alternate_smoothing,
-// alternate_one_minus_smoothing, min_signal_remaining, smoothing_bits, bits, clamping; inputs x and the noise, outputs y
-// and the next noise. filter_bank_log: scale, correction_bits. pcan: snr_shift.
+// filter_bank, filter_bank_square_root: none. spectral_subtraction: smoothing, one_minus_smoothing,
+// alternate_smoothing, alternate_one_minus_smoothing, min_signal_remaining, smoothing_bits, bits, clamping; inputs x
+// and the noise, outputs y and the next noise. filter_bank_log: scale, correction_bits. pcan: snr_shift.
 #include <cmath>
 
 #include "converter/frontend/custom_options.h"
@@ -44,8 +44,7 @@ void ImportFilterBank(TfliteNode& node) {
   if (!channels) return;
   if (node.tensor(node.output(0)).dims != std::vector<int32_t>{static_cast<int32_t>(*channels)})
     return node.Error("gives another number of channels than its option says", node.output(0));
-  node.Add(Op::kFilterBank,
-           {node.input(0), node.input(1), node.input(2), node.input(3), node.input(4), node.input(5)});
+  node.Add(Op::kFilterBank, {node.input(0), node.input(1), node.input(2), node.input(3), node.input(4), node.input(5)});
 }
 
 std::string InferSquareRoot(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
@@ -133,7 +132,8 @@ void LowerLog(const Node&, backend::StepBuilder& step) {
 void ImportLog(TfliteNode& node) {
   if (!node.CheckArity(1, 1, 1)) return;
   CustomOptions options(node);
-  const auto bits = options.Int("input_correction_bits", 0, 31), scale = options.Int("output_scale", INT32_MIN, INT32_MAX);
+  const auto bits = options.Int("input_correction_bits", 0, 31),
+             scale = options.Int("output_scale", INT32_MIN, INT32_MAX);
   if (bits && scale) node.Add(Op::kFilterBankLog, {node.input(0)}, {{"scale", *scale}, {"correction_bits", *bits}});
 }
 
@@ -181,8 +181,11 @@ constexpr TfliteImport kPcan[] = {{32, "SignalPCAN", ImportPcan}};
 extern const OpDef kFilterBankDef, kFilterBankSquareRootDef, kSpectralSubtractionDef, kFilterBankLogDef, kPcanDef;
 const OpDef kFilterBankDef = {
     Op::kFilterBank, {}, InferFilterBank, LowerWithoutParams<schema::FilterBankParams>, kFilterBank};
-const OpDef kFilterBankSquareRootDef = {Op::kFilterBankSquareRoot, {}, InferSquareRoot,
-                                        LowerWithoutParams<schema::FilterBankSquareRootParams>, kSquareRoot};
+const OpDef kFilterBankSquareRootDef = {Op::kFilterBankSquareRoot,
+                                        {},
+                                        InferSquareRoot,
+                                        LowerWithoutParams<schema::FilterBankSquareRootParams>,
+                                        kSquareRoot};
 const OpDef kSpectralSubtractionDef = {Op::kSpectralSubtraction, kSubtractionAttributes, InferSubtraction,
                                        LowerSubtraction, kSubtraction};
 const OpDef kFilterBankLogDef = {Op::kFilterBankLog, kLogAttributes, InferLog, LowerLog, kLog};

@@ -1,5 +1,5 @@
-// signal_window: shift. fft_auto_scale: none. energy: begin, end. overlap_add: step; inputs frames and the state, outputs
-// y and the next state.
+// signal_window: shift. fft_auto_scale: none. energy: begin, end. overlap_add: step; inputs frames and the state,
+// outputs y and the next state.
 #include "converter/frontend/custom_options.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"

@@ -69,8 +69,7 @@ bool IsInt16(TfliteNode& node) {
 TensorId Repeated(TfliteNode& node, TensorId x, int64_t size) {
   std::vector<int32_t> cells(static_cast<size_t>(size));
   for (size_t i = 0; i < cells.size(); ++i) cells[i] = static_cast<int32_t>(i) % node.tensor(x).dims[0];
-  const TensorId indices =
-      Constant(node, "/repeat", DataType::kInt32, {static_cast<int32_t>(size)}, ToBytes(cells));
+  const TensorId indices = Constant(node, "/repeat", DataType::kInt32, {static_cast<int32_t>(size)}, ToBytes(cells));
   return node.Emit(Op::kGather, {x, indices}, {{"axis", int64_t{0}}});
 }
 
@@ -111,9 +110,8 @@ void ImportFramer(TfliteNode& node) {
   std::vector<int32_t> cells;
   for (int64_t frame = 0; frame < frames; ++frame)
     for (int64_t i = 0; i < *size; ++i) cells.push_back(static_cast<int32_t>(frame * *step + i));
-  const TensorId indices =
-      Constant(node, "/cells", DataType::kInt32, {static_cast<int32_t>(frames), static_cast<int32_t>(*size)},
-               ToBytes(cells));
+  const TensorId indices = Constant(node, "/cells", DataType::kInt32,
+                                    {static_cast<int32_t>(frames), static_cast<int32_t>(*size)}, ToBytes(cells));
   const auto axis = static_cast<int64_t>(node.tensor(joined).dims.size()) - 1;
   node.AddTo(Op::kGather, {joined, indices}, {node.output(0)}, {{"axis", axis}});
   if (missing == 0) return node.SetConstant(1, {1});
@@ -123,13 +121,14 @@ void ImportFramer(TfliteNode& node) {
   AddFlag(node, Counter(node, next), next.size(), {last}, node.output(1));
 }
 
-/// Before the first invocation there are `left` copies of its frame. States 0 .. right: not complete, then complete; from
-/// there each `step`th invocation has its turn.
+/// Before the first invocation there are `left` copies of its frame. States 0 .. right: not complete, then complete;
+/// from there each `step`th invocation has its turn.
 void ImportStacker(TfliteNode& node) {
   if (!node.CheckArity(1, 1, 2) || !IsInt16(node)) return;
   CustomOptions options(node);
   const auto channels = options.Int("num_channels", 1, kMaxCount);
-  const auto left = options.Int("stacker_left_context", 0, 1 << 12), right = options.Int("stacker_right_context", 0, 1 << 12);
+  const auto left = options.Int("stacker_left_context", 0, 1 << 12),
+             right = options.Int("stacker_right_context", 0, 1 << 12);
   const auto step = options.Int("stacker_step", 1, 1 << 12);
   if (!channels || !left || !right || !step) return;
   const TensorId x = node.input(0);

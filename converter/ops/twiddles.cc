@@ -7,8 +7,8 @@
 namespace takt::ir {
 namespace {
 
-/// The unevaluated sum of two doubles (T. J. Dekker, "A floating-point technique for extending the available precision",
-/// 1971): 106 bits, by operations that IEEE 754 fixes.
+/// The unevaluated sum of two doubles (T. J. Dekker, "A floating-point technique for extending the available
+/// precision", 1971): 106 bits, by operations that IEEE 754 fixes.
 struct Double2 {
   double high = 0, low = 0;
 

@@ -16,8 +16,8 @@ struct UnitComplex {
 /// cos and sin of `phase`, |phase| <= 8.
 UnitComplex UnitCircle(double phase);
 
-/// Bytes of [length / 2 + length / 4, 2] elements of `type`: factors of the complex transform of length / 2, then of the
-/// step between it and the real one. Integers are fractions of their type's largest value, rounded half up.
+/// Bytes of [length / 2 + length / 4, 2] elements of `type`: factors of the complex transform of length / 2, then of
+/// the step between it and the real one. Integers are fractions of their type's largest value, rounded half up.
 std::vector<uint8_t> Twiddles(uint32_t length, bool inverse, DataType type);
 
 }  // namespace takt::ir

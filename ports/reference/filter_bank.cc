@@ -53,7 +53,7 @@ void RunSquareRoot(const KernelCall& call) {
   for (uint32_t i = 0; i < size; ++i) {
     const auto low = static_cast<uint32_t>(x[i]);
     const uint32_t root = low == x[i] ? SquareRoot(low) : static_cast<uint32_t>(SquareRoot(x[i]));
-    y[i] = root >> std::clamp(bits, 0, 31);
+    y[i] = root >> std::clamp<int32_t>(bits, 0, 31);
   }
 }
 
@@ -99,7 +99,8 @@ void RunLog(const KernelCall& call) {
   const uint32_t size = call.inputs[0].size();
   for (uint32_t i = 0; i < size; ++i) {
     const uint32_t scaled = x[i] << p.correction_bits();
-    y[i] = scaled > 1 ? static_cast<int16_t>(std::min(ScaledLog(scaled, table, p.scale()), 32767u)) : int16_t{0};
+    y[i] =
+        scaled > 1 ? static_cast<int16_t>(std::min<uint32_t>(ScaledLog(scaled, table, p.scale()), 32767)) : int16_t{0};
   }
 }
 
@@ -123,7 +124,7 @@ void RunPcan(const KernelCall& call) {
   const uint32_t size = call.inputs[0].size();
   for (uint32_t i = 0; i < size; ++i) {
     const auto gain = static_cast<uint32_t>(int32_t{Gain(noise[i], call.inputs[2].as<const int16_t>())});
-    const auto ratio = static_cast<uint32_t>(uint64_t{x[i]} * gain >> shift);  // 12 bits of fraction
+    const auto ratio = static_cast<uint32_t>(uint64_t{x[i]} * gain >> shift);    // 12 bits of fraction
     y[i] = ratio < (2u << 12) ? ratio * ratio >> 20 : (ratio >> 6) - (1u << 6);  // 6 bits: r^2 / 4 below 2, then r - 1
   }
 }

@@ -11,7 +11,7 @@ namespace takt::reference {
 namespace {
 
 constexpr int16_t Saturated16(int32_t v) {
-  return static_cast<int16_t>(std::clamp(v, -32768, 32767));
+  return static_cast<int16_t>(std::clamp<int32_t>(v, -32768, 32767));
 }
 
 void RunWindow(const KernelCall& call) {
@@ -89,16 +89,15 @@ constexpr Kernel OverlapAddRow() {
 }  // namespace
 
 using enum DataType;
-constexpr Kernel kSignalWindow = {
-    {Op::kSignalWindow, Numerics::kAny, Layout::kNeutral, {kInt16, kInt16, kInt16}},
-    &CheckSignalWindow<Numerics::kAny>,
-    &RunWindow};
-constexpr Kernel kFftAutoScale = {
-    {Op::kFftAutoScale, Numerics::kAny, Layout::kNeutral, {kInt16, kNone, kInt16}},
-    &CheckFftAutoScale<Numerics::kAny>,
-    &RunAutoScale};
-constexpr Kernel kEnergy = {
-    {Op::kEnergy, Numerics::kAny, Layout::kNeutral, {kInt16, kNone, kUint32}}, &CheckEnergy<Numerics::kAny>, &RunEnergy};
+constexpr Kernel kSignalWindow = {{Op::kSignalWindow, Numerics::kAny, Layout::kNeutral, {kInt16, kInt16, kInt16}},
+                                  &CheckSignalWindow<Numerics::kAny>,
+                                  &RunWindow};
+constexpr Kernel kFftAutoScale = {{Op::kFftAutoScale, Numerics::kAny, Layout::kNeutral, {kInt16, kNone, kInt16}},
+                                  &CheckFftAutoScale<Numerics::kAny>,
+                                  &RunAutoScale};
+constexpr Kernel kEnergy = {{Op::kEnergy, Numerics::kAny, Layout::kNeutral, {kInt16, kNone, kUint32}},
+                            &CheckEnergy<Numerics::kAny>,
+                            &RunEnergy};
 constexpr Kernel kOverlapAddInt16 = OverlapAddRow<int16_t>();
 constexpr Kernel kOverlapAddFloat32 = OverlapAddRow<float>();
 

@@ -107,7 +107,8 @@ class TfliteWriter {
     const auto made = tflite::CreateOperatorDirect(fbb_, static_cast<uint32_t>(codes_.size()), &op.inputs, &op.outputs,
                                                    op.options_type, options,
                                                    op.custom_options.empty() ? nullptr : &op.custom_options);
-    codes_.push_back(tflite::CreateOperatorCodeDirect(fbb_, 0, op.custom.empty() ? nullptr : op.custom.c_str(), 1, code));
+    codes_.push_back(
+        tflite::CreateOperatorCodeDirect(fbb_, 0, op.custom.empty() ? nullptr : op.custom.c_str(), 1, code));
     return made;
   }
 

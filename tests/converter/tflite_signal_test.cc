@@ -102,7 +102,8 @@ TEST(SignalDelay, GivesTheInputOfBefore) {
 
 TEST(SignalDelay, OfMoreThanAFrame) {
   Counting delay(ModelOf("SignalDelay", Flex({{"delay_length", 5}}), {2}, {2}, false));
-  for (const Samples& want : {Samples{0, 0}, Samples{0, 0}, Samples{0, 1}, Samples{2, 3}}) EXPECT_EQ(delay.Next(), want);
+  for (const Samples& want : {Samples{0, 0}, Samples{0, 0}, Samples{0, 1}, Samples{2, 3}})
+    EXPECT_EQ(delay.Next(), want);
 }
 
 TEST(SignalDelay, OfNothingIsTheInput) {
@@ -111,7 +112,8 @@ TEST(SignalDelay, OfNothingIsTheInput) {
 }
 
 TEST(SignalFramer, IsValidFromTheFirstWholeFrame) {
-  Counting framer(ModelOf("SignalFramer", Flex({{"frame_size", 5}, {"frame_step", 2}, {"prefill", 0}}), {4}, {2, 5}, true));
+  Counting framer(
+      ModelOf("SignalFramer", Flex({{"frame_size", 5}, {"frame_step", 2}, {"prefill", 0}}), {4}, {2, 5}, true));
   bool valid = true;
   framer.Next(&valid);
   EXPECT_FALSE(valid);
@@ -122,7 +124,8 @@ TEST(SignalFramer, IsValidFromTheFirstWholeFrame) {
 }
 
 TEST(SignalFramer, StartsWithZerosWherePrefilled) {
-  Counting framer(ModelOf("SignalFramer", Flex({{"frame_size", 5}, {"frame_step", 2}, {"prefill", 1}}), {4}, {2, 5}, true));
+  Counting framer(
+      ModelOf("SignalFramer", Flex({{"frame_size", 5}, {"frame_step", 2}, {"prefill", 1}}), {4}, {2, 5}, true));
   bool valid = false;
   EXPECT_EQ(framer.Next(&valid), (Samples{0, 0, 0, 1, 2, 0, 1, 2, 3, 4}));
   EXPECT_TRUE(valid);
@@ -164,7 +167,8 @@ std::string ErrorsOf(std::vector<uint8_t> options) {
 TEST(CustomOptions, NamesTheOptionThatIsWrong) {
   EXPECT_NE(ErrorsOf({}).find("option 'delay_length' cannot be read"), std::string::npos);
   EXPECT_NE(ErrorsOf(Flex({{"delay", 3}})).find("option 'delay_length' is missing"), std::string::npos);
-  EXPECT_NE(ErrorsOf(Flex({{"delay_length", -1}})).find("option 'delay_length' is -1; allowed are 0"), std::string::npos);
+  EXPECT_NE(ErrorsOf(Flex({{"delay_length", -1}})).find("option 'delay_length' is -1; allowed are 0"),
+            std::string::npos);
 }
 
 TEST(CustomOptions, DamagedInAnyByteAreErrorsOrValues) {

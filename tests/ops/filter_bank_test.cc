@@ -42,11 +42,11 @@ Results FilterBank(const OpCase&, const Inputs& in) {
 const OpTraits kFilterBank = {.op = Op::kFilterBank, .oracle = FilterBank};
 
 OpCase FilterBankCase() {
-  return {{Words({20}), Plain(DataType::kInt16, {16}, 0, 4096).Constant(),
-           Plain(DataType::kInt16, {16}, 0, 4096).Constant(), Rows({0, 3, 7, 15}), Rows({0, 4, 8, 12}),
-           Rows({3, 4, 0, 4})},
-          {Plain(DataType::kUint64, {})},
-          {}};
+  return {
+      {Words({20}), Plain(DataType::kInt16, {16}, 0, 4096).Constant(),
+       Plain(DataType::kInt16, {16}, 0, 4096).Constant(), Rows({0, 3, 7, 15}), Rows({0, 4, 8, 12}), Rows({3, 4, 0, 4})},
+      {Plain(DataType::kUint64, {})},
+      {}};
 }
 
 TEST(FilterBank, EqualsOracle) {
@@ -130,8 +130,8 @@ OpCase SubtractionCase(int64_t clamping, double noise) {
 }
 
 TEST(SpectralSubtraction, EqualsOracle) {
-  RunCases(kSubtraction, {SubtractionCase(0, 0x1p31), SubtractionCase(1, 0x1p31), SubtractionCase(0, 0),
-                          SubtractionCase(1, 0x1p21)});
+  RunCases(kSubtraction,
+           {SubtractionCase(0, 0x1p31), SubtractionCase(1, 0x1p31), SubtractionCase(0, 0), SubtractionCase(1, 0x1p21)});
 }
 
 TEST(SpectralSubtraction, RejectsWhatBreaksItsRule) {
@@ -168,13 +168,16 @@ TEST(FilterBankLog, IsCloseToTheFunction) {
     ASSERT_EQ(y.size(), x.size());
     for (size_t i = 0; i < x.size(); ++i) {
       const double scaled = x[i] * std::ldexp(1.0, static_cast<int>(bits));
-      EXPECT_NEAR(y[i], scaled > 1 ? 1600 * std::log(scaled) : 0, 6) << x[i];
+      EXPECT_NEAR(y[i], scaled > 1 ? std::min(1600 * std::log(scaled), 32767.0) : 0, 6) << x[i];
     }
   }
 }
 
-TEST(FilterBankLog, Saturates) {
-  EXPECT_EQ(Outputs(kLog, LogCase(Words({1}), 16000, 3), {{0x1p28}}), std::vector<double>{32767});
+/// The product with the scale has 32 bits.
+TEST(FilterBankLog, SaturatesAndWraps) {
+  EXPECT_EQ(Outputs(kLog, LogCase(Words({1}), 1600, 0), {{0x1p31}}), std::vector<double>{32767});
+  EXPECT_EQ(Outputs(kLog, LogCase(Words({1}), 65536, 0), {{2}}), std::vector<double>{32767});
+  EXPECT_EQ(Outputs(kLog, LogCase(Words({1}), 1 << 20, 0), {{2}}), std::vector<double>{(45426 * 16) % 65536 + 0.0});
 }
 
 TEST(FilterBankLog, RejectsWhatBreaksItsRule) {
@@ -212,8 +215,8 @@ OpCase PcanCase(double x, double noise, int64_t shift) {
 }
 
 TEST(Pcan, EqualsOracle) {
-  RunCases(kPcan, {PcanCase(60000, 0x1p31, 6), PcanCase(60000, 40, 6), PcanCase(9e6, kTwo32 - 1, 8),
-                   PcanCase(300, 3000, 6)});
+  RunCases(kPcan,
+           {PcanCase(60000, 0x1p31, 6), PcanCase(60000, 40, 6), PcanCase(9e6, kTwo32 - 1, 8), PcanCase(300, 3000, 6)});
 }
 
 TEST(Pcan, RejectsWhatBreaksItsRule) {

@@ -80,9 +80,10 @@ TEST(FftAutoScale, LeavesTheSmallestIntegerAlone) {
 }
 
 TEST(FftAutoScale, RejectsWhatBreaksItsRule) {
-  ExpectRejections(kAutoScale, AutoScaleCase(Samples({480})), Numerics::kFp32Rne,
-                   {{"output", Site::kOpOperands, [](MutableCall& m) { m.dims[1][0] = 479; }},
-                    {"one exponent", Site::kOpOperands, [](MutableCall& m) { m.dims[2] = {2}, m.outputs[1].rank = 1; }}});
+  ExpectRejections(
+      kAutoScale, AutoScaleCase(Samples({480})), Numerics::kFp32Rne,
+      {{"output", Site::kOpOperands, [](MutableCall& m) { m.dims[1][0] = 479; }},
+       {"one exponent", Site::kOpOperands, [](MutableCall& m) { m.dims[2] = {2}, m.outputs[1].rank = 1; }}});
 }
 
 Results Energy(const OpCase& c, const Inputs& in) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "converter/backend/control.h"
 #include "converter/backend/plan_writer.h"
 #include "converter/backend/scratch.h"
 #include "converter/backend/step_builder.h"
@@ -70,6 +71,7 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   }
   if (options.on_stage) options.on_stage("import", result.graph);
   passes::PassContext context{options.numerics, result.diagnostics};
+  context.max_trips = options.max_trips;
   if (options.calibration) {
     context.quantize = [&](ir::Graph& graph) {
       const auto samples = options.calibration->open(graph, result.diagnostics);
@@ -79,6 +81,8 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   passes::RunPasses(result.graph, context, options.keep_tensors, options.on_stage);
   if (!result.diagnostics.ok()) return;
 
+  backend::FlattenControl(result.graph, result.diagnostics);
+  if (!result.diagnostics.ok()) return;
   auto steps = backend::LowerGraph(result.graph, options.numerics, result.diagnostics);
   if (!result.diagnostics.ok()) return;
   if (options.state_in_place) backend::UpdateStatesInPlace(result.graph, steps, result.diagnostics);
@@ -141,7 +145,7 @@ Conversion ConvertGraph(ir::Graph graph, std::span<const uint8_t> model, const C
 
 Conversion ConvertTflite(std::span<const uint8_t> model, const std::string& model_name, const ConvertOptions& options) {
   return Convert(model_name, model, options, [&](Diagnostics& diagnostics) {
-    return frontend::ImportTflite(model, model_name, diagnostics, {options.shapes});
+    return frontend::ImportTflite(model, model_name, diagnostics, {options.shapes, options.signature});
   });
 }
 

@@ -39,6 +39,10 @@ struct ConvertOptions {
   bool state_in_place = false;
   /// Shapes of graph inputs by name, for dimensions that the model leaves open.
   std::map<std::string, std::vector<int32_t>> shapes{};
+  /// Of a TFLite file, by key; empty: the first subgraph.
+  std::string signature{};
+  /// Of each loop whose number of trips does not follow from constants; 0: such a loop is an error.
+  uint32_t max_trips = 0;
   /// Called after each stage with its name and the graph as it stands.
   std::function<void(const std::string& stage, const ir::Graph& graph)> on_stage{};
   /// Quantizes the model to int8; the numerics must be fp32_rne.

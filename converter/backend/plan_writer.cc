@@ -169,7 +169,7 @@ flatbuffers::Offset<flatbuffers::Vector<const schema::State*>> Writer::AddStates
 /// Steps of the same bytes share one struct.
 flatbuffers::Offset<void> Writer::AddParams(const StepSpec& spec) {
   const size_t size = spec.params.size();
-  const size_t alignment = spec.op == Op::kPad ? 8 : size % 4 == 0 ? 4 : 1;
+  const size_t alignment = spec.op == Op::kPad ? 8 : size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1;
   auto& params = structs_[{alignment, spec.params}];
   if (params.IsNull()) {
     fbb_.StartStruct(alignment);

@@ -18,10 +18,32 @@ void StepBuilder::Error(std::string message, ir::TensorId tensor) {
   diagnostics_.Error(std::move(where), std::move(message));
 }
 
+uint32_t ScopeLength(const StepSpec& step) {
+  if (step.op == Op::kSkipIf) return reinterpret_cast<const schema::SkipIfParams*>(step.params.data())->count();
+  return step.op == Op::kLoop ? reinterpret_cast<const schema::LoopParams*>(step.params.data())->body() : 0;
+}
+
+uint32_t MostTrips(const StepSpec& step) {
+  return step.op == Op::kLoop ? reinterpret_cast<const schema::LoopParams*>(step.params.data())->max_trips() : 1;
+}
+
+/// A skip_if or loop node (backend/control.h); longer scopes than the format has make the plan too long as well.
+static void LowerControl(const ir::Node& node, StepBuilder& step) {
+  const auto count = static_cast<uint16_t>(std::min<int64_t>(node.Int("count"), UINT16_MAX));
+  if (node.op == Op::kSkipIf) return step.Set(node.op, Numerics::kAny, schema::SkipIfParams(count), node.inputs, {});
+  const auto trips = static_cast<uint32_t>(std::min<int64_t>(node.Int("max_trips"), UINT32_MAX));
+  step.Set(node.op, Numerics::kAny, schema::LoopParams(count, trips), node.inputs, {});
+}
+
 std::vector<StepSpec> LowerGraph(ir::Graph& graph, Numerics numerics, Diagnostics& diagnostics) {
   std::vector<StepSpec> steps;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     StepBuilder step(graph, static_cast<int>(i), numerics, diagnostics);
+    if (graph.nodes[i].op == Op::kSkipIf || graph.nodes[i].op == Op::kLoop) {
+      LowerControl(ir::Node(graph.nodes[i]), step);
+      steps.push_back(step.spec());
+      continue;
+    }
     const ir::OpDef& def = ir::FindOpDef(graph.nodes[i].op);
     if (def.lower == nullptr) {
       step.Error(std::string("no pass has removed the graph op ") + OpName(graph.nodes[i].op));

@@ -23,6 +23,11 @@ struct StepSpec {
   int node = -1;                         ///< Index in the graph.
 };
 
+/// Steps behind a control step that it skips or repeats; 0 for other steps.
+uint32_t ScopeLength(const StepSpec& step);
+/// How often the steps in a control step's scope run at most.
+uint32_t MostTrips(const StepSpec& step);
+
 /// What an op's `lower` writes to. New constants become tensors of the graph.
 class StepBuilder {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "schema/plan_generated.h"
@@ -61,8 +62,19 @@ StepCall::StepCall(const ir::Graph& graph, const StepSpec& step, const std::func
 
 uint64_t CheckSteps(const ir::Graph& graph, const std::vector<StepSpec>& steps, KernelTable kernels,
                     Diagnostics& diagnostics) {
+  constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+  const auto product = [](uint64_t a, uint64_t b) { return a != 0 && b > kMost / a ? kMost : a * b; };
   uint64_t work = 0;
-  for (const StepSpec& step : steps) {
+  std::vector<std::pair<size_t, uint64_t>> scopes;  // Ends, and how often what is inside runs.
+  for (size_t s = 0; s < steps.size(); ++s) {
+    const StepSpec& step = steps[s];
+    while (!scopes.empty() && scopes.back().first <= s) scopes.pop_back();
+    const uint64_t times = scopes.empty() ? 1 : scopes.back().second;
+    if (const uint32_t length = ScopeLength(step); length != 0) {
+      scopes.emplace_back(s + 1 + length, product(times, std::max(MostTrips(step), 1u)));
+      work += std::min(times, kMost - work);
+      continue;
+    }
     const ir::Node& node = graph.nodes[static_cast<size_t>(step.node)];
     const ModelLocation where{graph.name, node.sources.empty() ? -1 : node.sources[0], node.name, ""};
     const Kernel* kernel = FindKernel(graph, step, kernels);
@@ -80,8 +92,7 @@ uint64_t CheckSteps(const ir::Graph& graph, const std::vector<StepSpec>& steps, 
                         absl::StrCat("breaks a rule of ", OpName(step.op), " (site ", static_cast<int>(status.site()),
                                      ", operand ", status.detail(), "; engine/ops has the rules)"));
     }
-    work = step_work > std::numeric_limits<uint64_t>::max() - work ? std::numeric_limits<uint64_t>::max()
-                                                                   : work + step_work;
+    work += std::min(product(step_work, times), kMost - work);
   }
   return work;
 }

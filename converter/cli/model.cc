@@ -53,6 +53,10 @@ void AddModelOptions(CLI::App& verb, ModelOptions& options) {
                   "Dims of an input that the model leaves open: name=1x3x224x224; once for each")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb.add_option("--signature", options.convert.signature,
+                  "Key of the TFLite signature to convert (otherwise the first subgraph)");
+  verb.add_option("--max-trips", options.convert.max_trips,
+                  "Bound of each loop whose number of trips depends on data; a run that wants more fails");
   AddCalibrationOptions(verb, options.calibration);
   verb.add_option("--input-layout", options.input_layout, "Order of dimensions in which ONNX images are bound")
       ->check(CLI::IsMember({"nchw", "nhwc"}))

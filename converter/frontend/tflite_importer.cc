@@ -10,7 +10,9 @@
 #include "converter/frontend/operator_order.h"
 #include "converter/frontend/tflite_fold.h"
 #include "converter/frontend/tflite_node.h"
+#include "converter/frontend/tflite_subgraphs.h"
 #include "converter/frontend/tflite_tensors.h"
+#include "converter/frontend/tflite_variables.h"
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 #include "converter/ir/verifier.h"
@@ -18,43 +20,36 @@
 namespace takt::frontend {
 namespace {
 
-constexpr uint32_t kMaxTables = 1000000;
-constexpr uint32_t kMaxDepth = 64;
-constexpr uint32_t kSchemaVersion = 3;
-
 std::vector<int32_t> Ids(const flatbuffers::Vector<int32_t>* ids) {
   return ids == nullptr ? std::vector<int32_t>() : std::vector<int32_t>(ids->begin(), ids->end());
 }
 
-std::string SupportedOperators() {
-  std::set<std::string> names;
-  for (const ir::OpDef* def : ir::AllOpDefs()) {
-    for (const ir::TfliteImport& import : def->tflite) names.insert(import.name);
-  }
-  return absl::StrJoin(names, ", ");
-}
-
-/// Custom operators go by their name.
-const ir::TfliteImport* FindImport(int builtin, const flatbuffers::String* custom) {
-  const bool is_custom = builtin == static_cast<int>(tflite::BuiltinOperator::CUSTOM);
-  if (is_custom && custom == nullptr) return nullptr;
-  for (const ir::OpDef* def : ir::AllOpDefs()) {
-    for (const ir::TfliteImport& import : def->tflite) {
-      if (import.builtin == builtin && (!is_custom || custom->str() == import.name)) return &import;
-    }
-  }
-  return nullptr;
-}
-
-class Importer {
+class Importer : public SubgraphReader {
  public:
-  Importer(std::span<const uint8_t> bytes, const std::string& name, const ImportOptions& options,
-           Diagnostics& diagnostics)
-      : bytes_(bytes), options_(options), diagnostics_(diagnostics) {
-    graph_.name = name;
+  Importer(TfliteSubgraphs& shared, int subgraph, std::map<int32_t, std::string> names)
+      : shared_(shared),
+        options_(shared.options),
+        diagnostics_(shared.diagnostics),
+        model_(&shared.file.model()),
+        subgraph_(shared.file.subgraph(subgraph)),
+        names_(std::move(names)),
+        variables_(shared.file, shared.options, shared.diagnostics),
+        body_(!shared.open.empty()) {
+    graph_.name = shared.file.name();
+    if (body_) graph_.name += "[" + std::to_string(subgraph) + "]";
+    shared_.open.push_back(subgraph);
+    ++shared_.count;
   }
+  ~Importer() override { shared_.open.pop_back(); }
 
+  /// The graph that a plan is made of.
   std::optional<ir::Graph> Run();
+  /// A body; see SubgraphReader.
+  std::optional<ir::Graph> RunBody(const std::vector<const ir::Tensor*>& constants);
+
+  std::string Refusal(int64_t subgraph) const override { return shared_.Refusal(subgraph); }
+  std::optional<ir::Graph> Read(int subgraph, const std::vector<const ir::Tensor*>& constants) override;
+  std::vector<bool> PassedThrough(int subgraph) const override { return shared_.PassedThrough(subgraph); }
 
  private:
   /// An operator with its code resolved.
@@ -66,7 +61,8 @@ class Importer {
     OperandIds ids;
   };
 
-  bool OpenFile();
+  bool Build(const std::vector<const ir::Tensor*>& constants);
+  void FixInputs(const std::vector<const ir::Tensor*>& constants);
   bool ReadOperatorCode(Operator& op, int index);
   void ReadOperators();
   void ReadTensors();
@@ -87,43 +83,20 @@ class Importer {
     diagnostics_.Error({graph_.name, node, node_name, tensor}, std::move(message));
   }
 
-  std::span<const uint8_t> bytes_;
+  TfliteSubgraphs& shared_;
   const ImportOptions& options_;
   Diagnostics& diagnostics_;
-  const tflite::Model* model_ = nullptr;
-  const tflite::SubGraph* subgraph_ = nullptr;
+  const tflite::Model* model_;
+  const tflite::SubGraph* subgraph_;
+  std::map<int32_t, std::string> names_;
+  TfliteVariables variables_;
+  const bool body_;
   std::vector<Operator> operators_;
   std::vector<bool> good_;    ///< Tensors that were read without an error.
   bool unsupported_ = false;  ///< An operator has no import function.
   std::set<ir::TensorId> uint8_tensors_;
   ir::Graph graph_;
 };
-
-bool Importer::OpenFile() {
-  if (bytes_.size() < 16 || bytes_.size() >= FLATBUFFERS_MAX_BUFFER_SIZE ||
-      !tflite::ModelBufferHasIdentifier(bytes_.data())) {
-    Error("is not a TFLite file: identifier TFL3 is missing at byte 4");
-    return false;
-  }
-  flatbuffers::Verifier verifier(bytes_.data(), bytes_.size(), kMaxDepth, kMaxTables);
-  if (!tflite::VerifyModelBuffer(verifier)) {
-    Error("is a damaged TFLite file: an offset or length in it is out of range");
-    return false;
-  }
-  model_ = tflite::GetModel(bytes_.data());
-  if (model_->version() != kSchemaVersion)
-    Error(absl::StrCat("has schema version ", model_->version(), "; allowed is 3"));
-  const uint32_t subgraphs = model_->subgraphs() == nullptr ? 0 : model_->subgraphs()->size();
-  if (subgraphs != 1) {
-    Error(absl::StrCat("has ", subgraphs,
-                       " subgraphs; allowed is one, as operators that call others (IF, WHILE, CALL_ONCE) are "
-                       "not supported yet (export the inference function alone)"));
-    return false;
-  }
-  subgraph_ = model_->subgraphs()->Get(0);
-  if (subgraph_->tensors() == nullptr) Error("has no tensors");
-  return diagnostics_.ok();
-}
 
 bool Importer::ReadOperatorCode(Operator& op, int index) {
   const auto* codes = model_->operator_codes();
@@ -174,8 +147,9 @@ bool Importer::CheckIds(const Operator& op, int index) {
     Error(absl::StrCat("writes tensor ", id, ", which does not exist; the file is damaged"), "", index, op.name);
     ok = false;
   }
-  if (op.ids.outputs.empty()) Error("has no outputs; the file is damaged", "", index, op.name);
-  return ok && !op.ids.outputs.empty();
+  const bool acts = op.name == "ASSIGN_VARIABLE" || op.name == "CALL_ONCE";
+  if (op.ids.outputs.empty() && !acts) Error("has no outputs; the file is damaged", "", index, op.name);
+  return ok && (acts || !op.ids.outputs.empty());
 }
 
 void Importer::ReadGraphIds(const flatbuffers::Vector<int32_t>* ids, const char* what, std::vector<ir::TensorId>& out) {
@@ -186,7 +160,7 @@ void Importer::ReadGraphIds(const flatbuffers::Vector<int32_t>* ids, const char*
       out.push_back(id);
     }
   }
-  if (out.empty()) Error(absl::StrCat("has no ", what, "s; a graph has at least one"));
+  if (out.empty() && !body_) Error(absl::StrCat("has no ", what, "s; a graph has at least one"));
 }
 
 /// Tensors that nothing uses stay empty.
@@ -201,11 +175,12 @@ void Importer::ReadTensors() {
   }
   for (int32_t id : graph_.inputs) use(id, -1, "");
   for (int32_t id : graph_.outputs) use(id, -1, "");
-  TfliteTensorReader reader(bytes_, *model_, options_, diagnostics_);
+  TfliteTensorReader reader(shared_.file.bytes(), *model_, options_, diagnostics_, names_);
   for (size_t i = 0; i < users.size(); ++i) {
     const tflite::Tensor& source = *subgraph_->tensors()->Get(static_cast<uint32_t>(i));
+    const bool handle = variables_.IsHandle(static_cast<int32_t>(i));
     ir::Tensor tensor;
-    good_.push_back(users[i] && reader.Read(source, static_cast<int>(i), *users[i], tensor));
+    good_.push_back(handle || (users[i] && reader.Read(source, static_cast<int>(i), *users[i], tensor)));
     if (source.type() == tflite::TensorType::UINT8 && tensor.type == DataType::kInt8)
       uint8_tensors_.insert(static_cast<int>(i));
     graph_.AddTensor(std::move(tensor));
@@ -342,6 +317,7 @@ void Importer::Import(int index) {
   const size_t errors = diagnostics_.error_count();
   TfliteNode node(*subgraph_, *op.source, op.name.c_str(), op.version, index, graph_, diagnostics_,
                   !options_.shapes.empty());
+  node.set_file(this, &variables_);
   for (const size_t i : {1, 2})
     if (IsHybrid(op, i)) node.set_input(static_cast<int>(i), FloatWeights(op, index, i));
   op.import->import(node);
@@ -352,24 +328,62 @@ void Importer::Import(int index) {
   if (diagnostics_.error_count() == errors) FoldPlainConstants(graph_, first);
 }
 
-std::optional<ir::Graph> Importer::Run() {
-  if (!OpenFile()) return std::nullopt;
+/// Arguments of a body that are constants.
+void Importer::FixInputs(const std::vector<const ir::Tensor*>& constants) {
+  if (!body_ || constants.size() != graph_.inputs.size()) return;
+  std::vector<ir::TensorId> left;
+  for (size_t i = 0; i < constants.size(); ++i) {
+    ir::Tensor& tensor = graph_.tensor(graph_.inputs[i]);
+    if (constants[i] == nullptr || constants[i]->type != tensor.type || constants[i]->dims != tensor.dims) {
+      left.push_back(graph_.inputs[i]);
+    } else {
+      tensor.data = constants[i]->data;
+    }
+  }
+  graph_.inputs = std::move(left);
+}
+
+bool Importer::Build(const std::vector<const ir::Tensor*>& constants) {
+  const size_t errors = diagnostics_.error_count();
   ReadGraphIds(subgraph_->inputs(), "input", graph_.inputs);
   ReadGraphIds(subgraph_->outputs(), "output", graph_.outputs);
+  variables_.Scan(*subgraph_, graph_.name);
   ReadOperators();
   ReadTensors();
+  FixInputs(constants);
+  CheckGiven();
+  for (int index : Order()) Import(index);
+  if (diagnostics_.error_count() != errors) return false;
+  CheckVariables();
+  variables_.Finish(graph_);
+  return diagnostics_.error_count() == errors;
+}
+
+std::optional<ir::Graph> Importer::Run() {
+  const bool built = Build({});
   for (const auto& [name, dims] : options_.shapes) {
     const auto is_named = [this, &name = name](ir::TensorId id) { return graph_.tensor(id).name == name; };
     if (std::none_of(graph_.inputs.begin(), graph_.inputs.end(), is_named))
       Error("is given a shape but is no graph input", name);
   }
-  CheckGiven();
-  for (int index : Order()) Import(index);
-  CheckVariables();
-  if (!diagnostics_.ok()) return std::nullopt;
+  if (!built || !diagnostics_.ok()) return std::nullopt;
   AdaptGraphIo(graph_, uint8_tensors_, diagnostics_);
   if (!ir::Verify(graph_, diagnostics_)) return std::nullopt;
   return std::move(graph_);
+}
+
+std::optional<ir::Graph> Importer::RunBody(const std::vector<const ir::Tensor*>& constants) {
+  if (!Build(constants)) return std::nullopt;
+  if (!graph_.states.empty()) {
+    Error("keeps state inside of control flow, which is not supported; move it out of IF and WHILE");
+    return std::nullopt;
+  }
+  AdaptGraphIo(graph_, {}, diagnostics_);
+  return std::move(graph_);
+}
+
+std::optional<ir::Graph> Importer::Read(int subgraph, const std::vector<const ir::Tensor*>& constants) {
+  return Importer(shared_, subgraph, {}).RunBody(constants);
 }
 
 }  // namespace
@@ -378,7 +392,11 @@ std::optional<ir::Graph> ImportTflite(std::span<const uint8_t> bytes, const std:
                                       Diagnostics& diagnostics, const ImportOptions& options) {
   // Tables are read in place, so the file starts at an aligned address.
   const ir::Bytes aligned(bytes.begin(), bytes.end());
-  return Importer(aligned, model_name, options, diagnostics).Run();
+  const auto file = TfliteFile::Open(aligned, model_name, diagnostics);
+  const auto entry = file ? FindEntry(*file, options.signature, diagnostics) : std::nullopt;
+  if (!entry) return std::nullopt;
+  TfliteSubgraphs shared{*file, options, diagnostics, {}};
+  return Importer(shared, entry->subgraph, entry->names).Run();
 }
 
 }  // namespace takt::frontend

@@ -52,6 +52,13 @@ bool TfliteNode::CheckArity(int min_inputs, int max_inputs, int outputs) {
   return true;
 }
 
+std::optional<ir::Graph> TfliteNode::Subgraph(int index, const std::vector<const ir::Tensor*>& constants) {
+  const std::string refusal = subgraphs_->Refusal(index);
+  if (refusal.empty()) return subgraphs_->Read(index, constants);
+  Error(refusal);
+  return std::nullopt;
+}
+
 std::optional<std::vector<int64_t>> TfliteNode::ConstantInts(int i) {
   if (!has_input(i)) {
     Error("input " + std::to_string(i) + " is absent; it must be a constant");

@@ -15,6 +15,21 @@
 
 namespace takt::frontend {
 
+class TfliteVariables;
+
+/// Where an operator finds the file's other subgraphs.
+class SubgraphReader {
+ public:
+  virtual ~SubgraphReader() = default;
+  /// Why a subgraph cannot be read as a body here; empty if it can.
+  virtual std::string Refusal(int64_t subgraph) const = 0;
+  /// The subgraph as a graph; nothing after errors. constants[i]: the value of input i, which is an input no more;
+  /// nullptr for others.
+  virtual std::optional<ir::Graph> Read(int subgraph, const std::vector<const ir::Tensor*>& constants) = 0;
+  /// Which outputs are the input of the same index; empty if their numbers differ.
+  virtual std::vector<bool> PassedThrough(int subgraph) const = 0;
+};
+
 /// Inputs and outputs are graph tensors already (tensor i of the subgraph is tensor i of the graph). Import functions
 /// add nodes and report errors; after an error the importer goes on with the next operator.
 class TfliteNode {
@@ -22,6 +37,15 @@ class TfliteNode {
   /// `subgraph`: the operator's. `reshaped`: graph inputs have other shapes than the file's, so outputs may as well.
   TfliteNode(const tflite::SubGraph& subgraph, const tflite::Operator& op, const char* name, int version, int index,
              ir::Graph& graph, Diagnostics& diagnostics, bool reshaped = false);
+
+  void set_file(SubgraphReader* subgraphs, TfliteVariables* variables) {
+    subgraphs_ = subgraphs;
+    variables_ = variables;
+  }
+  TfliteVariables& variables() { return *variables_; }
+  /// As SubgraphReader's, with refusals reported here.
+  std::optional<ir::Graph> Subgraph(int index, const std::vector<const ir::Tensor*>& constants);
+  std::vector<bool> PassedThrough(int subgraph) const { return subgraphs_->PassedThrough(subgraph); }
 
   int input_count() const { return static_cast<int>(inputs_.size()); }
   int output_count() const { return static_cast<int>(outputs_.size()); }
@@ -103,6 +127,8 @@ class TfliteNode {
   Diagnostics& diagnostics_;
   std::vector<ir::TensorId> inputs_;
   std::vector<ir::TensorId> outputs_;
+  SubgraphReader* subgraphs_ = nullptr;
+  TfliteVariables* variables_ = nullptr;
 };
 
 }  // namespace takt::frontend

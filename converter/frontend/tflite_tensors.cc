@@ -225,6 +225,7 @@ bool TfliteTensorReader::ReadData(const tflite::Tensor& source, ir::Tensor& tens
 bool TfliteTensorReader::Read(const tflite::Tensor& source, int index, ModelLocation user, ir::Tensor& tensor) {
   tensor.source = index;
   tensor.name = source.name() != nullptr && source.name()->size() > 0 ? source.name()->str() : absl::StrCat("t", index);
+  if (const auto name = names_.find(index); name != names_.end()) tensor.name = name->second;
   where_ = std::move(user);
   where_.tensor = tensor.name;
   if (!ReadType(source, tensor)) return false;

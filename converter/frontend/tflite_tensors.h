@@ -3,8 +3,10 @@
 #define TAKT_CONVERTER_FRONTEND_TFLITE_TENSORS_H_
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "converter/base/diagnostics.h"
 #include "converter/frontend/tflite_importer.h"
@@ -18,9 +20,10 @@ namespace takt::frontend {
 class TfliteTensorReader {
  public:
   /// `file` holds `model`; both and `options` outlive the reader.
+  /// `names`: of tensors that go by another name than the file's.
   TfliteTensorReader(std::span<const uint8_t> file, const tflite::Model& model, const ImportOptions& options,
-                     Diagnostics& diagnostics)
-      : file_(file), model_(model), options_(options), diagnostics_(diagnostics) {}
+                     Diagnostics& diagnostics, std::map<int32_t, std::string> names = {})
+      : file_(file), model_(model), options_(options), diagnostics_(diagnostics), names_(std::move(names)) {}
 
   /// Tensor `index` of the subgraph. `user` is the place of the first operator that names it. Reports every broken
   /// rule; false if there was one.
@@ -40,6 +43,7 @@ class TfliteTensorReader {
   const tflite::Model& model_;
   const ImportOptions& options_;
   Diagnostics& diagnostics_;
+  std::map<int32_t, std::string> names_;
   ModelLocation where_;
   bool has_open_dimension_ = false;
 };

@@ -65,6 +65,11 @@ TensorId Graph::AddConstant(std::string constant_name, DataType type, std::vecto
   return AddTensor(std::move(tensor));
 }
 
+bool operator==(const Node& a, const Node& b) {
+  return a.op == b.op && a.inputs == b.inputs && a.outputs == b.outputs && a.attributes == b.attributes &&
+         a.sources == b.sources && a.name == b.name && a.bodies == b.bodies;
+}
+
 int Graph::ProducerOf(TensorId id) const {
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (std::find(nodes[i].outputs.begin(), nodes[i].outputs.end(), id) != nodes[i].outputs.end())

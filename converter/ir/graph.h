@@ -62,6 +62,8 @@ struct Tensor {
 
 using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 
+struct Graph;
+
 /// Attributes are real-valued and independent of quantization; each op's file in converter/ops lists its own.
 struct Node {
   Op op = Op::kNone;
@@ -70,13 +72,14 @@ struct Node {
   std::map<std::string, Attribute> attributes;
   std::vector<int32_t> sources;  ///< Indices of source nodes; several after fusion.
   std::string name;
+  std::vector<Graph> bodies;  ///< Of `if` and `while` (converter/ops/control.cc): they read their own inputs only.
 
   int64_t Int(const std::string& key) const;
   int64_t IntOr(const std::string& key, int64_t fallback) const;
   double FloatOr(const std::string& key, double fallback) const;
   std::string StringOr(const std::string& key, const std::string& fallback) const;
   const std::vector<int64_t>& Ints(const std::string& key) const;
-  friend bool operator==(const Node&, const Node&) = default;
+  friend bool operator==(const Node& a, const Node& b);
 };
 
 /// A value that stays from one invocation to the next: nodes read it as `tensor`; at the end of an invocation `next`,

@@ -13,12 +13,21 @@
 namespace takt::ir {
 namespace {
 
-/// Recursive descent without recursion: the grammar has no nesting. The first error stays; after it every read fails.
+/// Recursive descent; only bodies nest. The first error stays; after it every read fails.
 class Parser {
  public:
   Parser(std::string_view text, std::string& error) : text_(text), error_(error) {}
 
   std::optional<Graph> Run() {
+    Graph graph = ReadGraph();
+    if (ok_ && Peek() != 0) Fail("a node or the end");
+    return ok_ ? std::optional(std::move(graph)) : std::nullopt;
+  }
+
+ private:
+  static constexpr int kMaxDepth = 16;
+
+  Graph ReadGraph() {
     Graph graph;
     Expect("graph");
     graph.name = String();
@@ -30,15 +39,13 @@ class Parser {
     while (Accept("state")) {
       const std::vector<TensorId> ids = Ids();
       if (ids.size() != 2 && ids.size() != 3)
-        return Fail("a state's tensor, its next value and perhaps its initial value"), std::nullopt;
+        return Fail("a state's tensor, its next value and perhaps its initial value"), Graph();
       graph.states.push_back({ids[0], ids[1], ids.size() == 3 ? ids[2] : kNoTensor, Accept("in_place")});
     }
-    while (ok_ && Peek() != 0) graph.nodes.push_back(ReadNode());
-    if (!ok_) return std::nullopt;
+    while (ok_ && Peek() != 0 && Peek() != '}') graph.nodes.push_back(ReadNode());
     return graph;
   }
 
- private:
   /// The next character that is not white space; 0 at the end.
   char Peek() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
@@ -268,12 +275,20 @@ class Parser {
       Expect("}");
     }
     if (Accept("from")) node.sources = List<int32_t>("the index of a source node");
+    while (Accept("body")) {
+      Expect("{");
+      if (++depth_ > kMaxDepth) Fail("bodies nested at most 16 deep");
+      if (ok_) node.bodies.push_back(ReadGraph());
+      --depth_;
+      Expect("}");
+    }
     return node;
   }
 
   std::string_view text_;
   std::string& error_;
   size_t at_ = 0;
+  int depth_ = 0;
   bool ok_ = true;
 };
 

@@ -157,7 +157,10 @@ std::string PrintGraph(const Graph& graph, ConstantText constants) {
     if (state.initial != kNoTensor) ids.push_back(state.initial);
     absl::StrAppend(&text, "state ", Ids(ids), state.in_place ? " in_place\n" : "\n");
   }
-  for (const Node& node : graph.nodes) text += NodeText(node);
+  for (const Node& node : graph.nodes) {
+    text += NodeText(node);
+    for (const Graph& body : node.bodies) absl::StrAppend(&text, "body {\n", PrintGraph(body, constants), "}\n");
+  }
   return text;
 }
 

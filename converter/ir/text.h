@@ -11,8 +11,9 @@
 //                                none or several such lines)
 //   %3 = fully_connected(%0, %1, %2) "FULLY_CONNECTED" {activation = "relu"} from [0, 1]
 //
-// Tensors come in the order of their ids. quant(scale:zero_point, ...); an absent input is `_`; floats are the shortest
-// decimals that read back to the same bits. Names escape `"`, `\` and control characters as in C.
+// A node of control flow is followed by its bodies: `body {`, a graph, `}`. Tensors come in the order of their ids.
+// quant(scale:zero_point, ...); an absent input is `_`; floats are the shortest decimals that read back to the same
+// bits. Names escape `"`, `\` and control characters as in C.
 #ifndef TAKT_CONVERTER_IR_TEXT_H_
 #define TAKT_CONVERTER_IR_TEXT_H_
 

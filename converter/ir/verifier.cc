@@ -168,8 +168,9 @@ bool Checker::CheckOrder(int index) {
 bool Checker::CheckArity(const Node& node) {
   const Arity* arity = FindArity(node.op);
   if (arity == nullptr) return Error("has an op that is not in the op table");
+  const bool free_outputs = arity->outputs == 0;  // Its bodies say how many.
   if (node.inputs.size() < arity->min_inputs || node.inputs.size() > arity->max_inputs ||
-      node.outputs.size() != arity->outputs) {
+      (!free_outputs && node.outputs.size() != arity->outputs)) {
     return Error(absl::StrCat("has ", node.inputs.size(), " inputs and ", node.outputs.size(), " outputs; ",
                               OpName(node.op), " takes ", arity->min_inputs, " to ", arity->max_inputs, " and ",
                               arity->outputs));
@@ -259,7 +260,11 @@ bool Checker::CheckGraph() {
   for (const State& state : graph_.states) CheckInput(state.tensor, "state");
   for (int i = 0; i < static_cast<int>(graph_.nodes.size()); ++i) {
     node_ = i;
-    if (CheckOrder(i)) CheckNode(i);
+    const std::vector<Graph>& bodies = graph_.nodes[static_cast<size_t>(i)].bodies;
+    const bool sound =
+        std::all_of(bodies.begin(), bodies.end(), [this](const Graph& body) { return Verify(body, diagnostics_); });
+    if (!sound) ok_ = false;
+    if (CheckOrder(i) && sound) CheckNode(i);
   }
   node_ = -1;
   for (TensorId id : graph_.outputs) {

@@ -53,15 +53,7 @@ class Replay {
   std::string Run(const std::vector<backend::StepSpec>& steps) {
     for (TensorId id : graph_.inputs) Write(id);
     for (const ir::State& state : graph_.states) Write(state.tensor);
-    for (size_t s = 0; s < steps.size(); ++s) {
-      const std::string at = "step " + std::to_string(s) + " ";
-      for (TensorId id : steps[s].inputs) {
-        if (!Intact(id)) return at + "reads " + Name(id) + ", whose memory holds something else";
-      }
-      if (const std::string wrong = CheckWrites(steps[s]); !wrong.empty()) return at + wrong;
-      for (TensorId id : steps[s].outputs) Write(id);
-      if (steps[s].scratch != ir::kNoTensor) Write(steps[s].scratch);
-    }
+    if (const std::string wrong = Pass(steps, 0, steps.size()); !wrong.empty()) return wrong;
     for (TensorId id : graph_.outputs) {
       if (!Intact(id)) return "the graph's output " + Name(id) + " is overwritten before the end";
     }
@@ -69,6 +61,24 @@ class Replay {
   }
 
  private:
+  /// Steps [begin, end). All scopes are entered; loops run twice, so that a trip sees what the trip before it left.
+  std::string Pass(const std::vector<backend::StepSpec>& steps, size_t begin, size_t end) {
+    for (size_t s = begin; s < end; ++s) {
+      const std::string at = "step " + std::to_string(s) + " ";
+      for (TensorId id : steps[s].inputs) {
+        if (!Intact(id)) return at + "reads " + Name(id) + ", whose memory holds something else";
+      }
+      if (const std::string wrong = CheckWrites(steps[s]); !wrong.empty()) return at + wrong;
+      for (TensorId id : steps[s].outputs) Write(id);
+      if (steps[s].scratch != ir::kNoTensor) Write(steps[s].scratch);
+      if (steps[s].op != Op::kLoop) continue;
+      const size_t after = s + 1 + backend::ScopeLength(steps[s]);
+      if (const std::string wrong = Pass(steps, s + 1, after); !wrong.empty()) return "in a loop, " + wrong;
+      if (!Intact(steps[s].inputs[0])) return at + "tests " + Name(steps[s].inputs[0]) + " again, which is overwritten";
+    }
+    return "";
+  }
+
   static int64_t Extent(const ir::Tensor& tensor) {
     if (!tensor.view || tensor.view->strides.empty()) return tensor.byte_size();
     int64_t extent = BitWidth(tensor.type) / 8;

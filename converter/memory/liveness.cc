@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace takt::memory {
 namespace {
@@ -52,9 +54,42 @@ class Roots {
   std::map<TensorId, TensorId> alias_;
 };
 
-/// An in-place step takes over the memory of an input that dies there.
-void ShareInPlace(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps,
-                  const std::map<TensorId, Interval>& lives, Roots& roots) {
+using Lives = std::map<TensorId, Interval>;
+
+/// What one trip of a loop leaves to the next lives over all of it: every tensor that the loop's steps touch, except
+/// those whose memory has its whole life, from a write on, inside the body. Returns what was extended.
+std::set<TensorId> ExtendOverLoops(const std::vector<backend::StepSpec>& steps, const Roots& roots, Lives& lives) {
+  std::vector<std::pair<int32_t, int32_t>> loops;  // The loop's step, its body's last; inner ones first.
+  for (size_t s = steps.size(); s-- > 0;) {
+    if (steps[s].op != Op::kLoop) continue;
+    loops.emplace_back(static_cast<int32_t>(s), static_cast<int32_t>(s + backend::ScopeLength(steps[s])));
+  }
+  std::set<TensorId> extended;
+  for (const auto& [start, last] : loops) {
+    std::map<TensorId, Interval> blocks;
+    for (const auto& [id, live] : lives) {
+      Interval& block = blocks.try_emplace(roots.Find(id), live).first->second;
+      block = {std::min(block.first, live.first), std::max(block.last, live.last)};
+    }
+    const auto inside = [&](TensorId root) {
+      const Interval& block = blocks.at(root);
+      if (block.first <= start || block.last > last) return false;
+      const backend::StepSpec& first = steps[static_cast<size_t>(block.first)];
+      const auto is_root = [&](TensorId id) { return id != ir::kNoTensor && roots.Find(id) == root; };
+      return is_root(first.scratch) || std::any_of(first.outputs.begin(), first.outputs.end(), is_root);
+    };
+    for (auto& [id, live] : lives) {
+      if (live.last < start || live.first > last || inside(roots.Find(id))) continue;
+      live = {std::min(live.first, start), std::max(live.last, last)};
+      extended.insert(id);
+    }
+  }
+  return extended;
+}
+
+/// An in-place step takes over the memory of an input that dies there, for good.
+void ShareInPlace(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Lives& lives,
+                  const std::set<TensorId>& extended, Roots& roots) {
   std::map<TensorId, int32_t> block_last;
   for (const auto& [id, live] : lives) {
     int32_t& last = block_last.try_emplace(roots.Find(id), live.last).first->second;
@@ -65,6 +100,7 @@ void ShareInPlace(const ir::Graph& graph, const std::vector<backend::StepSpec>& 
       const TensorId out = steps[s].outputs[0];
       const TensorId root = roots.Find(in);
       if (block_last[root] != static_cast<int32_t>(s) || graph.IsInput(root) || graph.IsOutput(root)) continue;
+      if (lives.at(out).first != static_cast<int32_t>(s) || extended.count(in) != 0) continue;
       roots.Alias(out, in);
       block_last[root] = block_last[out];
       break;
@@ -90,7 +126,7 @@ std::vector<TensorId> InPlaceInputs(const ir::Graph& graph, const backend::StepS
 }
 
 Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps) {
-  std::map<TensorId, Interval> lives;
+  Lives lives;
   const auto use = [&](TensorId id, int32_t step) {
     if (id == ir::kNoTensor || graph.tensor(id).is_constant()) return;
     auto [it, fresh] = lives.try_emplace(id, Interval{step, step});
@@ -109,7 +145,8 @@ Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::Step
   Roots roots(graph);
   for (const ir::State& state : graph.states)
     if (state.in_place) roots.Alias(state.next, state.tensor);
-  ShareInPlace(graph, steps, lives, roots);
+  const std::set<TensorId> extended = ExtendOverLoops(steps, roots, lives);
+  ShareInPlace(graph, steps, lives, extended, roots);
 
   Liveness result;
   for (const auto& [id, live] : lives) {

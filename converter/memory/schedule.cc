@@ -73,6 +73,8 @@ class ProblemBuilder {
 }  // namespace
 
 std::vector<backend::StepSpec> ScheduleSteps(const ir::Graph& graph, std::vector<backend::StepSpec> steps) {
+  const auto is_control = [](const backend::StepSpec& step) { return backend::ScopeLength(step) != 0; };
+  if (std::any_of(steps.begin(), steps.end(), is_control)) return steps;
   const std::vector<int> order = LowestPeakOrder(ProblemBuilder(graph).Build(steps));
   std::vector<backend::StepSpec> scheduled;
   for (int s : order) scheduled.push_back(std::move(steps[static_cast<size_t>(s)]));

@@ -311,7 +311,15 @@ void Compiler::Close(Group group) {
 }
 
 Compilation Compiler::Run() {
+  size_t scope_end = 0;  // Jobs run from Submit to Wait in one scope; what control flow encloses stays on the host.
   for (size_t s = 0; s < steps_.size(); ++s) {
+    if (const uint32_t length = backend::ScopeLength(steps_[s]); length != 0)
+      scope_end = std::max(scope_end, s + 1 + length);
+    if (s < scope_end) {
+      Close(std::exchange(group_, {}));
+      Host(s, "control flow runs there");
+      continue;
+    }
     auto layer = Supported(s);
     if (!layer) continue;
     if (group_.layers.empty()) group_.first = s;
@@ -331,7 +339,7 @@ uint64_t HostCycles(const ir::Graph& graph, const StepSpec& step, const Machine&
   uint64_t elements = 0;
   for (const TensorId id : step.outputs) elements += static_cast<uint64_t>(graph.tensor(id).element_count());
   std::string reason;
-  const auto layer = MakeLayer(graph, step, reason);
+  const auto layer = step.outputs.empty() ? std::nullopt : MakeLayer(graph, step, reason);
   const uint64_t macs = layer ? layer->macs() : 0;
   return machine.host.cycles_per_step + ScaleUp(elements, machine.host.cycles_per_element, 0) +
          ScaleUp(macs, machine.host.cycles_per_mac, 0);

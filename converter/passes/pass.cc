@@ -7,11 +7,19 @@ namespace takt::passes {
 namespace {
 void Quantize(ir::Graph& graph, PassContext& context) {
   if (!context.quantize) return;
+  for (const ir::Node& node : graph.nodes) {
+    if (node.bodies.empty()) continue;
+    context.diagnostics.Error({graph.name, node.sources.empty() ? -1 : node.sources[0], node.name, ""},
+                              "is control flow that depends on data; quantization takes graphs without");
+    return;
+  }
   context.quantize(graph);
   FuseQuantization(graph, context);
 }
 
 constexpr Pass kPasses[] = {
+    // First: the others see what control flow has become.
+    {"control_folding", "Control flow that is known at conversion goes, loops get a bound", false, true, FoldControl},
     {"layout", "Transposes move towards the outputs until they cancel", true, true, SinkTransposes},
     {"function_fusion", "Arithmetic that makes up a function becomes that function", true, true, FuseFunctions},
     {"requantize_insertion", "Pools and adds of quantizations they do not bridge get a requantize", false, true,
@@ -30,6 +38,14 @@ constexpr Pass kPasses[] = {
     // Always: reshape, concatenation and slice have no kernels.
     {"view_elimination", "Reshapes, slices and concatenations become views and copies", false, true, EliminateViews},
 };
+
+/// Bodies are graphs of their own to every pass but quantization.
+void RunOn(const Pass& pass, ir::Graph& graph, PassContext& context) {
+  pass.run(graph, context);
+  if (pass.run == Quantize) return;
+  for (ir::Node& node : graph.nodes)
+    for (ir::Graph& body : node.bodies) RunOn(pass, body, context);
+}
 }  // namespace
 
 std::span<const Pass> AllPasses() {
@@ -42,7 +58,7 @@ void RunPasses(ir::Graph& graph, PassContext& context, bool keep_tensors,
   for (const Pass& pass : kPasses) {
     if (keep_tensors && pass.eliminates_tensors) continue;
     if (context.numerics == Numerics::kTflite && !pass.preserves_tflite_bytes) continue;
-    pass.run(graph, context);
+    RunOn(pass, graph, context);
     if (on_stage) on_stage(pass.name, graph);
     if (!ir::Verify(graph, context.diagnostics)) {
       context.diagnostics.Error({graph.name, -1, "", ""},

@@ -15,6 +15,7 @@ namespace takt::passes {
 struct PassContext {
   Numerics numerics = Numerics::kFp32Rne;
   Diagnostics& diagnostics;  ///< Every fallback, copy or requantization that a pass inserts is named here.
+  uint32_t max_trips = 0;    ///< Of loops whose number of trips can't be counted; 0: none are allowed.
   /// Inserts quantizations into a float graph (converter/quant); empty: the graph stays as it is.
   std::function<void(ir::Graph& graph)> quantize{};
 };

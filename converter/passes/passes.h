@@ -6,6 +6,10 @@
 
 namespace takt::passes {
 
+/// An `if` on a constant becomes its body; a loop whose trips can be counted becomes them, one after another, or keeps
+/// that number as its bound. Other loops get context.max_trips, or are errors.
+void FoldControl(ir::Graph& graph, PassContext& context);
+
 /// Transposes move past the ops that allow it, until they cancel: graphs of other layouts compute in NHWC throughout.
 void SinkTransposes(ir::Graph& graph, PassContext& context);
 /// Arithmetic that is a function of the unary op becomes that: gelu, hard_swish, mish (float32).

@@ -96,7 +96,7 @@ class Interpreter {
   /// kInvalidArgument (kInitOverlap, kInitDevice).
   Status Init(const Plan& plan, const InitOptions& options);
 
-  /// Runs all steps.
+  /// Runs all steps. kLimitExceeded (kInvokeTrips; detail: trips) if a loop wants more trips than the plan gives it.
   Status Invoke() { return Invoke(kNoDeadline); }
   /// Starts no step at or after `deadline` (ticks of the clock) and ends the jobs in flight then, at once if the device
   /// can cancel, else at their end: kDeadlineExceeded (detail: ticks late). The commit of shadowed states, once begun,
@@ -176,7 +176,7 @@ class Interpreter {
   void Drop();
   Progress RunStep();
   Progress RunDevice(const StepView& step);
-  void AdvanceLoops();
+  Progress AdvanceLoops();
   Status RunJob(uint16_t job, bool prepare);
   void CleanCaches(const JobView& view, uint16_t job) const;
   void InvalidateCaches(const JobView& view, uint16_t job) const;

@@ -92,11 +92,8 @@ Progress Interpreter::RunStep() {
       break;
     case Op::kLoop: {
       const auto* p = static_cast<const schema::LoopParams*>(step.params);
-      if (p->max_trips() != 0 && Condition(step)) {
-        loops_[loop_depth_++] = {at, next + p->body(), 1};
-      } else {
-        next += p->body();
-      }
+      loops_[loop_depth_++] = {at, next + p->body(), 0};
+      next += p->body();
       break;
     }
     default: {
@@ -107,22 +104,28 @@ Progress Interpreter::RunStep() {
   }
   if (trace_ != nullptr) trace_->Add(static_cast<uint16_t>(at), begin, platform_.clock.Now());
   cursor_ = next;
-  AdvanceLoops();
-  return Progress::kMore;
+  return AdvanceLoops();
 }
 
-/// At the end of a body: its next trip, or the step after it.
-void Interpreter::AdvanceLoops() {
+/// At the end of a body, where a loop begins too: its next trip, or the step after it.
+Progress Interpreter::AdvanceLoops() {
   while (loop_depth_ > 0 && cursor_ == loops_[loop_depth_ - 1].end) {
     LoopFrame& loop = loops_[loop_depth_ - 1];
     const StepView step = plan_->step(loop.start);
-    if (loop.trips < static_cast<const schema::LoopParams*>(step.params)->max_trips() && Condition(step)) {
+    if (Condition(step)) {
+      const uint32_t most = static_cast<const schema::LoopParams*>(step.params)->max_trips();
+      if (loop.trips == most) {
+        Drop();
+        cursor_ = loop.start;
+        return Fail({StatusCode::kLimitExceeded, Site::kInvokeTrips, most});
+      }
       ++loop.trips;
       cursor_ = loop.start + 1;
-      return;
+      break;
     }
     --loop_depth_;
   }
+  return Progress::kMore;
 }
 
 Status Interpreter::RunJob(uint16_t id, bool prepare) {

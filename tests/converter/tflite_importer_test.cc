@@ -281,9 +281,6 @@ TEST(TfliteImporter, ShapesBehindAGivenOneFollow) {
 
 TEST(TfliteImporter, NamesUnsupportedConstructs) {
   TfliteModel model = Chain();
-  model.others = {model};
-  ExpectError(model, "m: error: has 2 subgraphs; allowed is one");
-  model = Chain();
   model.tensors[1].variable = true;
   ExpectError(model, "m:0(RELU):mid: error: is written here, but");
   model = Chain();

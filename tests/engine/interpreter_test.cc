@@ -163,12 +163,22 @@ TEST(InterpreterTest, SkipIfSkipsWhenFalse) {
   EXPECT_EQ(n.net.output(0).as<int8_t>()[0], 1);
 }
 
-TEST(InterpreterTest, LoopEndsAtItsMostTrips) {
+TEST(InterpreterTest, ALoopThatWantsMoreTripsThanItHasFails) {
+  for (const uint32_t trips : {5u, 0u}) {
+    Net n(WithControl(Loop(1, trips)));
+    ASSERT_TRUE(n.Init().ok());
+    n.net.input("c").as<bool>()[0] = true;
+    ASSERT_TRUE(n.net.Begin().ok());
+    if (trips != 0) EXPECT_EQ(n.net.Step(trips), Progress::kMore);
+    EXPECT_EQ(n.net.Step(1), Progress::kFailed);
+    EXPECT_EQ(n.net.status(), Status(StatusCode::kLimitExceeded, Site::kInvokeTrips, trips, 0));
+  }
+}
+
+TEST(InterpreterTest, ALoopWhoseConditionIsFalseRunsNoTrip) {
   Net n(WithControl(Loop(1, 5)));
   ASSERT_TRUE(n.Init().ok());
-  n.net.input("c").as<bool>()[0] = true;
   ASSERT_TRUE(n.net.Begin().ok());
-  EXPECT_EQ(n.net.Step(5), Progress::kMore);
   EXPECT_EQ(n.net.Step(1), Progress::kDone);
 }
 

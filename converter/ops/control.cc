@@ -124,6 +124,8 @@ void ImportWhile(frontend::TfliteNode& node) {
       if (passed[i] != carried && (carried || !node.tensor(arguments[i]).is_constant())) order.push_back(i);
   }
   for (Graph* each : {&*condition, &*body}) {
+    if (each->inputs.size() != order.size())
+      return node.Error("has a subgraph with other inputs than its operands; the file is damaged");
     std::vector<TensorId> places;
     for (const size_t i : order) {
       // Constants are inputs of the bodies no more.

@@ -151,8 +151,8 @@ TEST(TfliteIf, NamesSubgraphsThatCannotBeRead) {
   model.operators = {If({0, 1, 2}, {3}, 1, 0)};
   ExpectError(model, "m:0(IF): error: calls subgraph 0 within itself");
   model = Choice();
-  model.others[1].inputs = {0};
-  ExpectError(model, "m:0(IF)");
+  model.tensors[1].shape = {1, 2};
+  ExpectError(model, "m:0(IF): error: its operands and a body's inputs differ at 0");
   model = Choice();
   model.others[1].operators[0].code = Code::HASHTABLE;
   ExpectError(model, "m[2]:0(HASHTABLE): error: is not supported");

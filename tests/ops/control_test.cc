@@ -177,8 +177,8 @@ TEST(While, FailsBeyondItsBoundAndRunsAgain) {
 TEST(While, GivesTheSameStepByStepAndAfterACancelInTheMiddle) {
   Program program(OpenFibonacci(), 12);
   Interpreter& net = program.runner->net();
-  program.Set({0, 10});
   for (int cut = 0; cut < 60; ++cut) {
+    program.Set({0, 10});
     ASSERT_TRUE(net.Begin().ok());
     for (int i = 0; i < cut && net.Step(1) == Progress::kMore; ++i) continue;
     net.Cancel();
@@ -186,6 +186,7 @@ TEST(While, GivesTheSameStepByStepAndAfterACancelInTheMiddle) {
     net.ClearCancel();
     if (end == Progress::kFailed && net.status().code() == StatusCode::kInvalidState) break;  // It was done already.
     EXPECT_EQ(net.status().code(), StatusCode::kCancelled);
+    program.Set({0, 10});
     ASSERT_TRUE(net.Begin().ok());
     Progress progress = Progress::kMore;
     while (progress == Progress::kMore) progress = net.Step(1);

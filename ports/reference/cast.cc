@@ -94,12 +94,10 @@ constexpr Kernel kCastBoolToInt64 = Row<bool, int64_t>();
 constexpr Kernel kCastFloat32ToUint32 = Row<float, uint32_t>();
 constexpr Kernel kCastInt16ToUint32 = Row<int16_t, uint32_t>();
 constexpr Kernel kCastInt32ToUint32 = Row<int32_t, uint32_t>();
-constexpr Kernel kCastInt64ToUint32 = Row<int64_t, uint32_t>();
 constexpr Kernel kCastBoolToUint32 = Row<bool, uint32_t>();
 constexpr Kernel kCastUint32ToFloat32 = Row<uint32_t, float>();
 constexpr Kernel kCastUint32ToInt16 = Row<uint32_t, int16_t>();
 constexpr Kernel kCastUint32ToInt32 = Row<uint32_t, int32_t>();
-constexpr Kernel kCastUint32ToInt64 = Row<uint32_t, int64_t>();
 constexpr Kernel kCastUint32ToBool = Row<uint32_t, bool>();
 
 }  // namespace takt::reference

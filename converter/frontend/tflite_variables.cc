@@ -125,11 +125,8 @@ void TfliteVariables::Finish(ir::Graph& graph) {
   for (auto& [name, variable] : variables_) {
     if (!variable.assigned || variable.state == ir::kNoTensor) continue;
     ir::TensorId next = variable.current;
-    const auto is_set = [](uint8_t byte) { return byte != 0; };
-    if (variable.initial && std::any_of(variable.initial->data->begin(), variable.initial->data->end(), is_set)) {
-      diagnostics_.Error({graph.name, -1, "ASSIGN_VARIABLE", variable.initial->name},
-                         "is the initial value of a variable that changes; only zeros are supported");
-    }
+    ir::TensorId initial = ir::kNoTensor;
+    if (variable.initial) initial = graph.AddTensor(*variable.initial);
     if (graph.tensor(next).is_constant() || graph.IsInput(next) || next == variable.state) {
       ir::Tensor copy = graph.tensor(next);
       copy.name += "/next";
@@ -142,7 +139,7 @@ void TfliteVariables::Finish(ir::Graph& graph) {
       node.name = "ASSIGN_VARIABLE";
       graph.nodes.push_back(std::move(node));
     }
-    graph.states.push_back({variable.state, next});
+    graph.states.push_back({variable.state, next, initial});
   }
 }
 

@@ -184,10 +184,13 @@ TEST(DeviceTest, InitRefusesDevicesThatDoNotSuit) {
   EXPECT_EQ(missing.Init(), Status(StatusCode::kInvalidArgument, Site::kInitDevice, 0));
 }
 
-/// h = s + 1 would be a counter; here the loop's copies take x to e, and the commit takes it to the state.
+/// h = s + 1 would be a counter; here the copies under a condition, not a loop, take x to e, and the commit takes it to
+/// the state.
 TEST(StateTest, ARunCutShortAnywhereLeavesAShadowedStateAsItWas) {
+  PlanSpec spec = test::OneOfEverything();
+  spec.steps[4] = test::Step(schema::Params::SkipIf, schema::SkipIfParams(2), 4, 1, 0);
   for (uint64_t deadline = 0; deadline < 40; ++deadline) {
-    Net n;
+    Net n({}, spec);
     ASSERT_EQ(n.Init(), Status());
     n.net.input("c").as<bool>()[0] = true;
     n.net.input("x").as<int8_t>()[0] = 5;

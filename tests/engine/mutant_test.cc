@@ -110,7 +110,8 @@ TEST(MutantTest, EntriesOfTables) {
           poke(spec.arenas[0]);
           break;
       }
-      ran += TryPlan(spec.Pack().view()).ok();
+      const Status status = TryPlan(spec.Pack().view());
+      ran += status.ok() || status.site() == Site::kInvokeTrips;  // After the kernels of a loop's body.
     }
     EXPECT_GT(ran, 50) << "mutants that run reach the kernels";
   }

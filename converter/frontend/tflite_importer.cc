@@ -208,8 +208,7 @@ void Importer::CheckGiven() {
       if (written[static_cast<size_t>(id)]) {
         Error(
             "is written here, but is a constant, a variable, a graph input or another operator's output; each tensor "
-            "has one "
-            "origin",
+            "has one origin",
             graph_.tensor(id).name, static_cast<int>(i), operators_[i].name);
       }
       written[static_cast<size_t>(id)] = true;
@@ -247,7 +246,6 @@ std::vector<int> Importer::Order() {
 
 /// Import functions have made states of the variables that their operators update.
 void Importer::CheckVariables() {
-  if (!diagnostics_.ok()) return;
   for (size_t i = 0; i < good_.size(); ++i) {
     const auto id = static_cast<ir::TensorId>(i);
     if (!good_[i] || !IsVariable(i) || graph_.IsState(id) || graph_.tensor(id).is_constant()) continue;
@@ -281,8 +279,8 @@ bool Importer::ForwardConstant(const Operator& op) {
 
 /// Input `i` holds int8 weights beside float activations.
 bool Importer::IsHybrid(const Operator& op, size_t i) const {
-  static const std::set<std::string> kWeighted = {"CONV_2D",        "CONV_3D",      "DEPTHWISE_CONV_2D", "FULLY_CONNECTED",
-                                                  "TRANSPOSE_CONV", "BATCH_MATMUL", "SVDF"};
+  static const std::set<std::string> kWeighted = {
+      "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "BATCH_MATMUL", "SVDF"};
   const size_t x = op.name == "TRANSPOSE_CONV" ? 2 : 0;
   if (kWeighted.count(op.name) == 0 || op.ids.inputs.size() <= std::max(x, i) || op.ids.inputs[x] < 0 ||
       op.ids.inputs[i] < 0)
@@ -309,9 +307,9 @@ void Importer::Import(int index) {
   const Operator& op = operators_[static_cast<size_t>(index)];
   if (op.import == nullptr) return;
   const auto good = [&](int32_t id) { return id == ir::kNoTensor || good_[static_cast<size_t>(id)]; };
-  if (!std::all_of(op.ids.inputs.begin(), op.ids.inputs.end(), good)) return;
-  if (!std::all_of(op.ids.outputs.begin(), op.ids.outputs.end(), good)) return;
-  if (std::all_of(op.ids.outputs.begin(), op.ids.outputs.end(), [this](int32_t id) { return IsEmpty(id); })) return;
+  const auto& outputs = op.ids.outputs;
+  if (!std::ranges::all_of(op.ids.inputs, good) || !std::ranges::all_of(outputs, good)) return;
+  if (!outputs.empty() && std::ranges::all_of(outputs, [this](int32_t id) { return IsEmpty(id); })) return;
   if (ForwardConstant(op)) return;
   const size_t first = graph_.nodes.size();
   const size_t errors = diagnostics_.error_count();

@@ -78,12 +78,6 @@ std::vector<float> OnnxNode::Floats(const char* name) {
   return {attribute->floats().begin(), attribute->floats().end()};
 }
 
-std::vector<std::string> OnnxNode::Strings(const char* name) {
-  const auto* attribute = Find(name, onnx::AttributeProto::STRINGS);
-  if (attribute == nullptr) return {};
-  return {attribute->strings().begin(), attribute->strings().end()};
-}
-
 DataType OnnxNode::TypeAttribute(const char* name) {
   return OnnxType(static_cast<int32_t>(Int(name, 0)));
 }
@@ -176,54 +170,54 @@ std::optional<double> OnnxNode::ConstantScalar(int i) {
   return std::nullopt;
 }
 
-bool OnnxNode::FitsMemory(const std::vector<int32_t>& made) {
-  int64_t count = 1;
-  for (int32_t dim : made) {
-    if (dim >= 1 && count <= kMaxElements / dim) {
-      count *= dim;
-      continue;
-    }
-    Error("its output would have a dimension " + std::to_string(dim) +
-          " of all that a tensor may have: dimensions are "
-          "positive, and a tensor has at most 2^31 elements");
-    return false;
-  }
-  return true;
-}
-
-std::vector<ir::TensorId> OnnxNode::EmitAll(Op op, std::vector<ir::TensorId> inputs, std::vector<ir::Tensor> outputs,
-                                            std::map<std::string, ir::Attribute> attributes) {
-  const std::vector<ir::TensorId> none(outputs.size(), ir::kNoTensor);
-  if (failed_) return none;
+std::vector<ir::TensorId> OnnxNode::EmitSeveral(Op op, std::vector<ir::TensorId> inputs,
+                                                std::vector<ir::Tensor> outputs,
+                                                std::map<std::string, ir::Attribute> attributes) {
+  const std::vector<ir::TensorId> nothing(outputs.size(), ir::kNoTensor);
+  if (failed_) return nothing;
   ir::Node node;
   node.op = op;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
   node.sources = {index_};
   node.name = op_type();
-  for (ir::Tensor& output : outputs) {
-    output.name = (proto_.output_size() > 0 ? proto_.output(0) : std::string()) + "/" + OpName(op);
-    node.outputs.push_back(graph_.AddTensor(std::move(output)));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto named = std::min(static_cast<int>(i), proto_.output_size() - 1);
+    outputs[i].name = (named < 0 ? std::string() : proto_.output(named)) + "/" + OpName(op);
+    node.outputs.push_back(graph_.AddTensor(std::move(outputs[i])));
   }
   std::vector<ir::TensorType> types;
   const std::string wrong = ir::FindOpDef(op).infer(graph_, node, types);
   if (!wrong.empty()) {
     Error(wrong);
-    return none;
+    return nothing;
   }
-  for (size_t i = 0; i < node.outputs.size(); ++i) {
-    ir::Tensor& made = graph_.tensor(node.outputs[i]);
-    if (made.type == DataType::kNone) made.type = types[i].type;
-    made.dims = types[i].dims;
-    if (!FitsMemory(made.dims)) return none;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!SetType(types[i], graph_.tensor(node.outputs[i]))) return nothing;
   }
-  graph_.nodes.push_back(std::move(node));
-  return graph_.nodes.back().outputs;
+  graph_.nodes.push_back(node);
+  return node.outputs;
+}
+
+bool OnnxNode::SetType(const ir::TensorType& type, ir::Tensor& made) {
+  if (made.type == DataType::kNone) made.type = type.type;
+  made.dims = type.dims;
+  int64_t count = 1;
+  for (int32_t dim : made.dims) {
+    if (dim >= 1 && count <= kMaxElements / dim) {
+      count *= dim;
+      continue;
+    }
+    Error("its output would have a dimension " + std::to_string(dim) +
+          " of all that a tensor may have: dimensions are positive, and a tensor has at most 2^31 elements");
+    return false;
+  }
+  return true;
 }
 
 ir::TensorId OnnxNode::EmitTyped(Op op, std::vector<ir::TensorId> inputs, ir::Tensor output,
                                  std::map<std::string, ir::Attribute> attributes) {
-  return EmitAll(op, std::move(inputs), {std::move(output)}, std::move(attributes))[0];
+  return EmitSeveral(op, std::move(inputs), {std::move(output)}, std::move(attributes))[0];
 }
 
 ir::TensorId OnnxNode::Emit(Op op, std::vector<ir::TensorId> inputs, std::map<std::string, ir::Attribute> attributes) {

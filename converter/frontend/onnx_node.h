@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "converter/base/diagnostics.h"
-#include "converter/ir/graph.h"
+#include "converter/ir/op_def.h"
 
 namespace onnx {
 class AttributeProto;
@@ -46,7 +46,6 @@ class OnnxNode {
   std::string String(const char* name, const std::string& fallback);
   std::vector<int64_t> Ints(const char* name, std::vector<int64_t> fallback);
   std::vector<float> Floats(const char* name);
-  std::vector<std::string> Strings(const char* name);
   /// The type that an attribute names (Cast's `to`); kNone if absent or not supported.
   DataType TypeAttribute(const char* name);
   /// A constant given as an attribute.
@@ -75,9 +74,9 @@ class OnnxNode {
   /// The same with the output's type given as well (quantize and the like).
   ir::TensorId EmitTyped(Op op, std::vector<ir::TensorId> inputs, ir::Tensor output,
                          std::map<std::string, ir::Attribute> attributes = {});
-  /// The same with several outputs.
-  std::vector<ir::TensorId> EmitAll(Op op, std::vector<ir::TensorId> inputs, std::vector<ir::Tensor> outputs,
-                                    std::map<std::string, ir::Attribute> attributes = {});
+  /// The same for ops of several outputs, each with its type (kNone: the shape rule's).
+  std::vector<ir::TensorId> EmitSeveral(Op op, std::vector<ir::TensorId> inputs, std::vector<ir::Tensor> outputs,
+                                        std::map<std::string, ir::Attribute> attributes = {});
   /// These fold constants, and give `id` itself where nothing would change.
   ir::TensorId Transpose(ir::TensorId id, const std::vector<int64_t>& permutation);
   ir::TensorId Reshape(ir::TensorId id, const std::vector<int32_t>& dims);
@@ -104,8 +103,7 @@ class OnnxNode {
   const onnx::AttributeProto* Find(const char* name, int type);
   ir::TensorId StoredConstant(ir::TensorId id) const;
   ir::TensorId Dequantized(ir::Tensor stored);
-  /// Reports dimensions that a tensor can't have.
-  bool FitsMemory(const std::vector<int32_t>& made);
+  bool SetType(const ir::TensorType& type, ir::Tensor& made);
 
   const onnx::NodeProto& proto_;
   int opset_;

@@ -4,6 +4,7 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/onnx_expression.h"
+#include "converter/ops/onnx_gather.h"
 #include "converter/ops/onnx_index_map.h"
 #include "converter/ops/quantized_params.h"
 
@@ -204,6 +205,8 @@ constexpr TfliteImport kReverseTflite[] = {{112, "REVERSE_SEQUENCE", ImportRever
 constexpr TfliteImport kArgTflite[] = {{56, "ARG_MAX", ImportArgMax}, {79, "ARG_MIN", ImportArgMin}};
 constexpr TfliteImport kSumTflite[] = {{128, "CUMSUM", ImportCumsum}};
 constexpr OnnxImport kArgOnnx[] = {{"ArgMax", 1, ImportOnnxArgMax}, {"ArgMin", 1, ImportOnnxArgMin}};
+constexpr OnnxImport kTopKOnnx[] = {{"TopK", 1, ImportOnnxTopK}};
+constexpr OnnxImport kReverseOnnx[] = {{"ReverseSequence", 10, ImportOnnxReverseSequence}};
 constexpr OnnxImport kSumOnnx[] = {{"CumSum", 11, ImportOnnxCumSum}};
 
 }  // namespace
@@ -215,8 +218,8 @@ extern const OpDef kReverseSequenceDef;
 const OpDef kArgReduceDef = {Op::kArgReduce, kArgAttributes, InferArg, LowerArg, kArgTflite, NpuClass::kNone, kArgOnnx};
 const OpDef kCumulativeSumDef = {Op::kCumulativeSum, kSumAttributes,  InferSum, LowerSum,
                                  kSumTflite,         NpuClass::kNone, kSumOnnx, CommuteSum};
-const OpDef kTopKDef = {Op::kTopK, kTopKAttributes, InferTopK, LowerTopK, kTopKTflite};
+const OpDef kTopKDef = {Op::kTopK, kTopKAttributes, InferTopK, LowerTopK, kTopKTflite, NpuClass::kNone, kTopKOnnx};
 const OpDef kReverseSequenceDef = {Op::kReverseSequence, kReverseAttributes, InferReverse, LowerReverse,
-                                   kReverseTflite};
+                                   kReverseTflite,       NpuClass::kNone,    kReverseOnnx};
 
 }  // namespace takt::ir

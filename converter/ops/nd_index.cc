@@ -6,6 +6,7 @@
 #include "converter/ir/op_def.h"
 #include "converter/ops/binary.h"
 #include "converter/ops/indexed.h"
+#include "converter/ops/onnx_gather.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -133,13 +134,21 @@ constexpr TfliteImport kScatterTflite[] = {{68, "SPARSE_TO_DENSE", ImportSparseT
                                            {157, "UNSORTED_SEGMENT_MIN", ImportUnsortedSegmentMin}};
 constexpr TfliteImport kUpdateTflite[] = {{151, "DYNAMIC_UPDATE_SLICE", ImportUpdateSlice}};
 
+constexpr OnnxImport kGatherOnnx[] = {{"GatherND", 11, ImportOnnxGatherNd}};
+constexpr OnnxImport kScatterOnnx[] = {{"ScatterND", 11, ImportOnnxScatterNd},
+                                       {"ScatterElements", 11, ImportOnnxScatterElements},
+                                       {"Scatter", 9, ImportOnnxScatterElements},
+                                       {"MaxUnpool", 9, ImportOnnxMaxUnpool}};
+
 }  // namespace
 
 extern const OpDef kGatherNdDef;
 extern const OpDef kScatterNdDef;
 extern const OpDef kUpdateSliceDef;
-const OpDef kGatherNdDef = {Op::kGatherNd, kGatherAttributes, InferGather, LowerGather, kGatherTflite};
-const OpDef kScatterNdDef = {Op::kScatterNd, kScatterAttributes, InferScatter, LowerScatter, kScatterTflite};
+const OpDef kGatherNdDef = {Op::kGatherNd, kGatherAttributes, InferGather, LowerGather,
+                            kGatherTflite, NpuClass::kNone,   kGatherOnnx};
+const OpDef kScatterNdDef = {Op::kScatterNd, kScatterAttributes, InferScatter, LowerScatter,
+                             kScatterTflite, NpuClass::kNone,    kScatterOnnx};
 const OpDef kUpdateSliceDef = {Op::kUpdateSlice, {}, InferUpdate, LowerUpdate, kUpdateTflite};
 
 }  // namespace takt::ir

@@ -1,6 +1,8 @@
 #include "converter/ops/onnx_gather.h"
 
+#include <map>
 #include <numeric>
+#include <string>
 
 #include "converter/ir/constants.h"
 #include "converter/ops/onnx_expression.h"
@@ -48,28 +50,134 @@ void ImportOnnxGather(OnnxNode& node) {
                               {{"axis", static_cast<int64_t>(*axis)}}));
 }
 
-/// y[i, j, ..] = x[i, .., index[i, j, ..], ..]: a gather from the flattened x, whose places are computed where the
-/// indices are data.
-void ImportOnnxGatherElements(OnnxNode& node) {
-  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
-  const std::vector<int32_t> x = node.dims(node.input(0)), index = node.dims(node.input(1));
-  const auto axis = node.Axis(node.Int("axis", 0), x.size());
-  if (!axis) return;
-  if (index.size() != x.size()) return node.Error("indices must have the rank of the data");
+namespace {
+
+/// Place in the flattened x of what index [i, j, ..] along `axis` names: x[i, .., index, ..]. Computed at run time
+/// where the indices are data.
+TensorId FlatPlaces(OnnxNode& node, TensorId indices, const std::vector<int32_t>& x, size_t axis) {
+  const std::vector<int32_t> dims = node.dims(indices);
+  if (dims.size() != x.size()) return node.Error("indices must have the rank of the data", indices), kNoTensor;
   const OnnxExpression e(node);
-  TensorId at = e.Cast(FromFront(node, node.input(1), x[*axis]), DataType::kInt64);
   int64_t stride = 1;
   std::vector<int64_t> strides(x.size());
   for (size_t d = x.size(); d-- > 0; stride *= x[d]) strides[d] = stride;
-  at = e.Multiply(at, e.IntScalar(at, strides[*axis]));
+  TensorId at = e.Cast(FromFront(node, indices, x[axis]), DataType::kInt64);
+  at = e.Multiply(at, e.IntScalar(at, strides[axis]));
   for (size_t d = 0; d < x.size(); ++d) {
-    if (d == *axis || index[d] == 1) continue;
-    if (index[d] > x[d]) return node.Error("indices reach outside of the data");
-    const TensorId range = Range(node, index[d], d, x.size());
+    if (d == axis || dims[d] == 1) continue;
+    if (dims[d] > x[d]) return node.Error("indices reach outside of the data", indices), kNoTensor;
+    const TensorId range = Range(node, dims[d], d, x.size());
     at = e.Add(at, e.Multiply(range, e.IntScalar(range, strides[d])));
   }
-  const TensorId flat = node.Reshape(node.input(0), {static_cast<int32_t>(stride)});
-  node.SetOutput(0, node.Emit(Op::kGather, {flat, at}, {{"axis", int64_t{0}}}));
+  return at;
+}
+
+TensorId Flat(OnnxNode& node, TensorId x) {
+  return node.failed() ? kNoTensor : node.Reshape(x, {static_cast<int32_t>(node.tensor(x).element_count())});
+}
+
+/// Rows of indices behind `batch_dims` dimensions of x, negative ones from the end.
+TensorId RowsFromFront(OnnxNode& node, TensorId indices, const std::vector<int32_t>& x, size_t batch_dims) {
+  const std::vector<int32_t> dims = node.dims(indices);
+  const int32_t depth = dims.empty() ? 0 : dims.back();
+  if (depth < 1 || batch_dims + static_cast<size_t>(depth) > x.size())
+    return node.Error("rows of indices must name 1 to " + std::to_string(x.size()) + " dimensions", indices), kNoTensor;
+  const OnnxExpression e(node);
+  const auto first = x.begin() + static_cast<ptrdiff_t>(batch_dims);
+  const TensorId sizes = e.Indices(std::vector<int64_t>(first, first + depth), {depth});
+  return e.Binary("floor_modulo", e.Cast(indices, DataType::kInt64), sizes);
+}
+
+/// The parts of x that rows of indices name, combined with the updates.
+void EmitScatter(OnnxNode& node, TensorId x, TensorId rows, TensorId updates) {
+  const std::string reduction = node.String("reduction", "none");
+  const std::map<std::string, std::string> functions = {
+      {"none", "replace"}, {"add", "add"}, {"mul", "multiply"}, {"max", "maximum"}, {"min", "minimum"}};
+  const auto function = functions.find(reduction);
+  if (function == functions.end()) return node.Error("reduction " + reduction + " is not supported");
+  if (node.failed()) return;
+  const std::vector<int32_t> dims = node.dims(x);
+  const TensorId y =
+      node.Emit(Op::kScatterNd, {updates, rows, x},
+                {{"function", function->second}, {"size", std::vector<int64_t>(dims.begin(), dims.end())}});
+  node.SetOutput(0, node.Reshape(y, node.dims(node.input(0))));
+}
+
+/// [n] as n rows of one index.
+TensorId Rows(OnnxNode& node, TensorId places) {
+  return node.failed() ? kNoTensor
+                       : node.Reshape(places, {static_cast<int32_t>(node.tensor(places).element_count()), 1});
+}
+
+}  // namespace
+
+/// A gather from the flattened data.
+void ImportOnnxGatherElements(OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> x = node.dims(node.input(0));
+  const auto axis = node.Axis(node.Int("axis", 0), x.size());
+  if (!axis) return;
+  const TensorId places = FlatPlaces(node, node.input(1), x, *axis);
+  node.SetOutput(0, node.Emit(Op::kGather, {Flat(node, node.input(0)), places}, {{"axis", int64_t{0}}}));
+}
+
+void ImportOnnxGatherNd(OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> x = node.dims(node.input(0));
+  const int64_t batch_dims = node.Int("batch_dims", 0);
+  if (batch_dims < 0 || batch_dims >= static_cast<int64_t>(x.size()))
+    return node.Error("batch_dims " + std::to_string(batch_dims) + " is not below the rank of the data");
+  const TensorId rows = RowsFromFront(node, node.input(1), x, static_cast<size_t>(batch_dims));
+  node.SetOutput(0, node.Emit(Op::kGatherNd, {node.input(0), rows}, {{"batch_dims", batch_dims}}));
+}
+
+/// A scatter into the flattened data.
+void ImportOnnxScatterElements(OnnxNode& node) {
+  if (!node.CheckInputs(3, 3) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> x = node.dims(node.input(0));
+  const auto axis = node.Axis(node.Int("axis", 0), x.size());
+  if (!axis) return;
+  const TensorId rows = Rows(node, FlatPlaces(node, node.input(1), x, *axis));
+  EmitScatter(node, Flat(node, node.input(0)), rows, Flat(node, node.input(2)));
+}
+
+void ImportOnnxScatterNd(OnnxNode& node) {
+  if (!node.CheckInputs(3, 3) || !node.CheckOutputs(1)) return;
+  const TensorId rows = RowsFromFront(node, node.input(1), node.dims(node.input(0)), 0);
+  EmitScatter(node, node.input(0), rows, node.input(2));
+}
+
+/// Indices are places in the flattened result of the pool's inverse; output_shape may add cells after the end.
+void ImportOnnxMaxUnpool(OnnxNode& node) {
+  if (!node.CheckInputs(2, 3) || !node.CheckOutputs(1)) return;
+  const std::vector<int32_t> x = node.dims(node.input(0));
+  const size_t rank = x.size() < 3 ? 0 : x.size() - 2;
+  const std::vector<int64_t> kernel = node.Ints("kernel_shape", {});
+  const std::vector<int64_t> strides = node.Ints("strides", std::vector<int64_t>(rank, 1));
+  const std::vector<int64_t> pads = node.Ints("pads", std::vector<int64_t>(2 * rank, 0));
+  if (rank == 0 || kernel.size() != rank || strides.size() != rank || pads.size() != 2 * rank)
+    return node.Error("kernel_shape, strides and pads must fit the input's spatial dimensions");
+  std::vector<int32_t> dims = x;
+  int64_t count = x[0] * x[1];
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t size = (x[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[i + rank];
+    if (size < 1 || size > (int64_t{1} << 31) / count)
+      return node.Error("gives a dimension of " + std::to_string(size));
+    dims[i + 2] = static_cast<int32_t>(size);
+    count *= size;
+  }
+  const TensorId flat = node.Emit(Op::kScatterNd, {Flat(node, node.input(0)), Rows(node, node.input(1))},
+                                  {{"function", std::string("replace")}, {"size", std::vector<int64_t>{count}}});
+  TensorId y = node.Reshape(flat, dims);
+  if (node.has_input(2)) {
+    const auto wanted = node.ConstantInts(2);
+    if (!wanted) return;
+    std::vector<int64_t> after(dims.size(), 0);
+    if (wanted->size() != dims.size()) return node.Error("output_shape must have one size for each dimension");
+    for (size_t d = 0; d < dims.size(); ++d) after[d] = (*wanted)[d] - dims[d];
+    y = node.Emit(Op::kPad, {y}, {{"before", std::vector<int64_t>(dims.size(), 0)}, {"after", after}});
+  }
+  node.SetOutput(0, y);
 }
 
 /// values[1] where the index, from the front or from the end, is the place along the new axis, else values[0].
@@ -119,6 +227,30 @@ void ImportOnnxHardmax(OnnxNode& node) {
   shape[*axis] = 1;
   best = node.Reshape(best, shape);
   node.SetOutput(0, node.Reshape(e.Cast(e.Compare("equal", range, best), node.tensor(x).type), dims));
+}
+
+/// Sorted, also where the order is free. k is an attribute before opset 10, an input from then on.
+void ImportOnnxTopK(OnnxNode& node) {
+  if (!node.CheckInputs(1, 2) || !node.CheckOutputs(2)) return;
+  const OnnxExpression e(node);
+  const auto axis = node.Axis(node.Int("axis", -1), node.dims(node.input(0)).size());
+  const auto k = node.has_input(1) ? node.ConstantInts(1) : std::vector<int64_t>{node.Int("k", 0)};
+  if (!axis || !k) return;
+  if (k->size() != 1) return node.Error("k must be one value");
+  Tensor places;
+  places.type = DataType::kInt64;
+  const auto results = node.EmitSeveral(
+      Op::kTopK, {e.Widen(node.input(0))}, {Tensor(), places},
+      {{"axis", static_cast<int64_t>(*axis)}, {"k", (*k)[0]}, {"smallest", int64_t{node.Int("largest", 1) == 0}}});
+  if (node.failed()) return;
+  node.SetOutput(0, e.Cast(results[0], node.tensor(node.input(0)).type));
+  if (node.output_count() > 1) node.SetOutput(1, results[1]);
+}
+
+void ImportOnnxReverseSequence(OnnxNode& node) {
+  if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
+  node.SetOutput(0, node.Emit(Op::kReverseSequence, {node.input(0), node.input(1)},
+                              {{"axis", node.Int("time_axis", 0)}, {"batch_axis", node.Int("batch_axis", 1)}}));
 }
 
 }  // namespace takt::ir

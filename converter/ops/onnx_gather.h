@@ -10,6 +10,12 @@ void ImportOnnxGather(frontend::OnnxNode& node);
 void ImportOnnxGatherElements(frontend::OnnxNode& node);
 void ImportOnnxOneHot(frontend::OnnxNode& node);
 void ImportOnnxHardmax(frontend::OnnxNode& node);
+void ImportOnnxGatherNd(frontend::OnnxNode& node);
+void ImportOnnxScatterElements(frontend::OnnxNode& node);
+void ImportOnnxScatterNd(frontend::OnnxNode& node);
+void ImportOnnxMaxUnpool(frontend::OnnxNode& node);
+void ImportOnnxTopK(frontend::OnnxNode& node);
+void ImportOnnxReverseSequence(frontend::OnnxNode& node);
 
 }  // namespace takt::ir
 

@@ -193,8 +193,8 @@ std::vector<TensorId> Importer::AddDirection(size_t direction) {
     if (node_.has_input(7))  // Of the input, output and forget gates.
       operands.push_back(node_.FloatConstant({3, cells_}, Reordered(Share(7, direction, 3 * cells), {0, 2, 1}, cells)));
   }
-  return node_.EmitAll(kind_.op, std::move(operands), std::vector<Tensor>(kind_.op == Op::kLstm ? 3 : 2),
-                       std::move(*attributes));
+  return node_.EmitSeveral(kind_.op, std::move(operands), std::vector<Tensor>(kind_.op == Op::kLstm ? 3 : 2),
+                           std::move(*attributes));
 }
 
 /// Outputs of all directions as ONNX has them: [T, directions, B, C] or [directions, B, C]; batch_major: B in front.

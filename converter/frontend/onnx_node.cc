@@ -78,6 +78,12 @@ std::vector<float> OnnxNode::Floats(const char* name) {
   return {attribute->floats().begin(), attribute->floats().end()};
 }
 
+std::vector<std::string> OnnxNode::Strings(const char* name) {
+  const auto* attribute = Find(name, onnx::AttributeProto::STRINGS);
+  if (attribute == nullptr) return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
+}
+
 DataType OnnxNode::TypeAttribute(const char* name) {
   return OnnxType(static_cast<int32_t>(Int(name, 0)));
 }

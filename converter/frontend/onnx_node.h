@@ -46,6 +46,7 @@ class OnnxNode {
   std::string String(const char* name, const std::string& fallback);
   std::vector<int64_t> Ints(const char* name, std::vector<int64_t> fallback);
   std::vector<float> Floats(const char* name);
+  std::vector<std::string> Strings(const char* name);
   /// The type that an attribute names (Cast's `to`); kNone if absent or not supported.
   DataType TypeAttribute(const char* name);
   /// A constant given as an attribute.

@@ -106,8 +106,7 @@ void ImportOnnxAverage(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
   auto window = ReadOnnxWindow(node, node.Ints("kernel_shape", {}));
   if (!window) return;
-  if (window->dilations != std::vector<int64_t>(window->rank(), 1))
-    return node.Error("dilations of an average must be 1");
+  if (window->dilated()) return node.Error("dilations of an average must be 1");
   if (node.Int("count_include_pad", 0) != 0) {
     std::vector<int64_t> before = {0, 0}, after = {0, 0};
     before.insert(before.end(), window->before.begin(), window->before.end());
@@ -156,8 +155,8 @@ void ImportOnnxMax(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
   const auto window = ReadOnnxWindow(node, node.Ints("kernel_shape", {}));
   if (!window) return;
-  const bool dilated = window->dilations != std::vector<int64_t>(window->rank(), 1);
-  node.SetOutput(0, dilated ? EmitOnnxDilatedMax(node, *window) : EmitOnnxPool(node, Op::kMaxPool2d, *window));
+  node.SetOutput(0,
+                 window->dilated() ? EmitOnnxDilatedMax(node, *window) : EmitOnnxPool(node, Op::kMaxPool2d, *window));
 }
 
 void ImportOnnxGlobalMax(frontend::OnnxNode& node) {

@@ -2,6 +2,7 @@
 #ifndef TAKT_CONVERTER_OPS_WINDOW_H_
 #define TAKT_CONVERTER_OPS_WINDOW_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ struct OnnxWindow {
   std::vector<int64_t> beyond;         ///< Cells behind it that the last window of ceil_mode reaches.
 
   size_t rank() const { return kernel.size(); }
+  bool dilated() const {
+    return std::ranges::any_of(dilations, [](int64_t d) { return d != 1; });
+  }
   /// Pads [before.., after..] with the cells beyond.
   std::vector<int64_t> pads() const;
   /// Dimensions [first, first + 2) as height and width; the only one as width.

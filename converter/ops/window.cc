@@ -103,9 +103,8 @@ std::vector<int64_t> OnnxWindow::pads() const {
 OnnxWindow OnnxWindow::Plane(size_t first) const {
   OnnxWindow plane = *this;
   const auto cut = [&](std::vector<int64_t>& values, int64_t only) {
-    values.erase(values.begin(), values.begin() + static_cast<ptrdiff_t>(first));
-    values.resize(std::min<size_t>(values.size(), 2));
-    if (values.size() == 1) values.insert(values.begin(), only);
+    const bool line = first + 1 == values.size();
+    values = line ? std::vector{only, values[first]} : std::vector{values[first], values[first + 1]};
   };
   for (auto* values : {&plane.kernel, &plane.strides, &plane.dilations}) cut(*values, 1);
   for (auto* values : {&plane.before, &plane.after, &plane.beyond}) cut(*values, 0);

@@ -7,6 +7,18 @@
 #include "flatbuffers/flexbuffers.h"
 
 namespace takt::frontend {
+namespace {
+
+std::string Named(const char* key) {
+  return std::string("option '") + key + "'";
+}
+
+/// Null if it is missing.
+flexbuffers::Reference Value(const std::vector<uint64_t>& aligned, size_t size, const char* key) {
+  return flexbuffers::GetRoot(reinterpret_cast<const uint8_t*>(aligned.data()), size).AsMap()[key];
+}
+
+}  // namespace
 
 CustomOptions::CustomOptions(TfliteNode& node) : node_(node) {
   const std::span<const uint8_t> bytes = node.custom_options();
@@ -19,22 +31,33 @@ CustomOptions::CustomOptions(TfliteNode& node) : node_(node) {
   }
 }
 
-std::optional<int64_t> CustomOptions::Int(const char* key, int64_t low, int64_t high) {
-  const std::string option = std::string("option '") + key + "'";
-  if (size_ == 0) {
-    node_.Error(option + " cannot be read: the custom options are no FlexBuffers map; the file is damaged");
-    return std::nullopt;
-  }
-  const auto* bytes = reinterpret_cast<const uint8_t*>(aligned_.data());
-  const flexbuffers::Reference value = flexbuffers::GetRoot(bytes, size_).AsMap()[key];
+bool CustomOptions::IsMap(const char* key) {
+  if (size_ != 0) return true;
+  node_.Error(Named(key) + " cannot be read: the custom options are no FlexBuffers map; the file is damaged");
+  return false;
+}
+
+std::optional<int64_t> CustomOptions::Int(const char* key, int64_t low, int64_t high,
+                                          std::optional<int64_t> otherwise) {
+  if (!IsMap(key)) return std::nullopt;
+  const flexbuffers::Reference value = Value(aligned_, size_, key);
+  if (otherwise && value.IsNull()) return otherwise;
   if (!value.IsIntOrUint() && !value.IsBool()) {
-    node_.Error(option + " is missing or no integer; the file is damaged");
+    node_.Error(Named(key) + " is missing or no integer; the file is damaged");
     return std::nullopt;
   }
   const int64_t number = value.AsInt64();
   if (number >= low && number <= high) return number;
-  node_.Error(option + " is " + std::to_string(number) + "; allowed are " + std::to_string(low) + " to " +
+  node_.Error(Named(key) + " is " + std::to_string(number) + "; allowed are " + std::to_string(low) + " to " +
               std::to_string(high));
+  return std::nullopt;
+}
+
+std::optional<double> CustomOptions::Real(const char* key) {
+  if (!IsMap(key)) return std::nullopt;
+  const flexbuffers::Reference value = Value(aligned_, size_, key);
+  if (value.IsNumeric()) return value.AsDouble();
+  node_.Error(Named(key) + " is missing or no number; the file is damaged");
   return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "converter/frontend/tflite_node.h"
@@ -15,10 +16,16 @@ class CustomOptions {
  public:
   explicit CustomOptions(TfliteNode& node);
 
-  /// The integer or boolean `key`; nothing if it is missing or outside of [low, high].
-  std::optional<int64_t> Int(const char* key, int64_t low, int64_t high);
+  /// The integer or boolean `key`, or `otherwise` where it is missing; nothing if it is no such or outside of [low,
+  /// high].
+  std::optional<int64_t> Int(const char* key, int64_t low, int64_t high,
+                             std::optional<int64_t> otherwise = std::nullopt);
+  /// The number `key`; nothing if it is missing or none.
+  std::optional<double> Real(const char* key);
 
  private:
+  bool IsMap(const char* key);
+
   TfliteNode& node_;
   std::vector<uint64_t> aligned_;
   size_t size_ = 0;  ///< 0: the bytes are no map.

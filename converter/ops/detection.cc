@@ -1,7 +1,5 @@
 // detection_post_process: the fields of DetectionParams, by their names in the schema.
-#include <flatbuffers/flexbuffers.h>
-
-#include "converter/frontend/tflite_node.h"
+#include "converter/frontend/custom_options.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
 
@@ -43,31 +41,35 @@ void Lower(const Node&, backend::StepBuilder& step) {
   step.Set(Op::kDetectionPostProcess, Numerics::kAny, params, node.inputs, node.outputs);
 }
 
-/// The operator's options: a FlexBuffer's map.
 std::optional<std::map<std::string, Attribute>> ReadOptions(frontend::TfliteNode& node) {
-  const Bytes bytes(node.custom_options().begin(), node.custom_options().end());  // Aligned, as the format wants it.
-  const bool readable = bytes.size() >= 3 && flexbuffers::VerifyBuffer(bytes.data(), bytes.size());
-  if (!readable || !flexbuffers::GetRoot(bytes.data(), bytes.size()).IsMap()) {
-    node.Error("has options that are no FlexBuffer of named values; the file is damaged");
-    return std::nullopt;
-  }
-  const auto map = flexbuffers::GetRoot(bytes.data(), bytes.size()).AsMap();
-  const auto whole = [&map](const char* name, int64_t fallback) {
-    return map[name].IsNull() ? fallback : map[name].AsInt64();
+  constexpr std::pair<const char*, const char*> kReals[] = {{"y_scale", "y_scale"},
+                                                            {"x_scale", "x_scale"},
+                                                            {"h_scale", "h_scale"},
+                                                            {"w_scale", "w_scale"},
+                                                            {"score_threshold", "nms_score_threshold"},
+                                                            {"iou_threshold", "nms_iou_threshold"}};
+  struct Integer {
+    const char *attribute, *option;
+    std::optional<int64_t> otherwise;
   };
-  const auto real = [&map](const char* name) { return map[name].AsDouble(); };
-  constexpr int64_t kPerClass = 100;
-  return std::map<std::string, Attribute>{{"y_scale", real("y_scale")},
-                                          {"x_scale", real("x_scale")},
-                                          {"h_scale", real("h_scale")},
-                                          {"w_scale", real("w_scale")},
-                                          {"score_threshold", real("nms_score_threshold")},
-                                          {"iou_threshold", real("nms_iou_threshold")},
-                                          {"max_detections", whole("max_detections", 0)},
-                                          {"max_classes", whole("max_classes_per_detection", 0)},
-                                          {"per_class", whole("detections_per_class", kPerClass)},
-                                          {"classes", whole("num_classes", 0)},
-                                          {"regular", int64_t{map["use_regular_nms"].AsBool()}}};
+  const Integer integers[] = {{"max_detections", "max_detections", std::nullopt},
+                              {"max_classes", "max_classes_per_detection", std::nullopt},
+                              {"per_class", "detections_per_class", 100},
+                              {"classes", "num_classes", std::nullopt},
+                              {"regular", "use_regular_nms", 0}};
+  frontend::CustomOptions options(node);
+  std::map<std::string, Attribute> attributes;
+  for (const auto& [attribute, option] : kReals) {
+    const auto value = options.Real(option);
+    if (!value) return std::nullopt;
+    attributes[attribute] = *value;
+  }
+  for (const Integer& i : integers) {
+    const auto value = options.Int(i.option, 0, INT32_MAX, i.otherwise);
+    if (!value) return std::nullopt;
+    attributes[i.attribute] = *value;
+  }
+  return attributes;
 }
 
 void Import(frontend::TfliteNode& node) {

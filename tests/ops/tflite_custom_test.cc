@@ -150,7 +150,7 @@ TEST(TfliteCustom, DetectionsOfFloatAndUint8) {
 TEST(TfliteCustom, OptionsOfDetectionsAreChecked) {
   TfliteModel model = Detector(false, Type::FLOAT32);
   model.operators[0].custom_options = {1, 2, 3};
-  ExpectRefused(model, "m:0(TFLite_Detection_PostProcess): error: has options that are no FlexBuffer");
+  ExpectRefused(model, "m:0(TFLite_Detection_PostProcess): error: option 'y_scale' cannot be read");
   model = Detector(false, Type::FLOAT32);
   model.tensors[1].shape = {1, 3, 5};
   ExpectRefused(model, "scores of shape [1, 3, 5]");

@@ -65,7 +65,8 @@ std::set<TensorId> ExtendOverLoops(const std::vector<backend::StepSpec>& steps, 
     loops.emplace_back(static_cast<int32_t>(s), static_cast<int32_t>(s + backend::ScopeLength(steps[s])));
   }
   std::set<TensorId> extended;
-  for (const auto& [start, last] : loops) {
+  for (const auto& loop : loops) {
+    const int32_t start = loop.first, last = loop.second;
     std::map<TensorId, Interval> blocks;
     for (const auto& [id, live] : lives) {
       Interval& block = blocks.try_emplace(roots.Find(id), live).first->second;

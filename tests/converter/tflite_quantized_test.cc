@@ -121,7 +121,7 @@ void RunAll(const std::vector<Case>& cases) {
 }
 
 TEST(TfliteQuantized, UnaryFunctions) {
-  using enum Code;
+  using enum tflite::BuiltinOperator;
   struct Row {
     Code code;
     double (*f)(double);
@@ -157,7 +157,7 @@ TEST(TfliteQuantized, UnaryFunctions) {
 }
 
 TEST(TfliteQuantized, BinaryFunctions) {
-  using enum Code;
+  using enum tflite::BuiltinOperator;
   const std::vector<std::pair<Code, double (*)(double, double)>> rows = {
       {ADD, [](double a, double b) { return a + b; }},
       {SUB, [](double a, double b) { return a - b; }},
@@ -179,7 +179,7 @@ TEST(TfliteQuantized, BinaryFunctions) {
 }
 
 TEST(TfliteQuantized, ReductionsAndNormalizations) {
-  using enum Code;
+  using enum tflite::BuiltinOperator;
   const Numbers x = {1, -2, 0.5, 0.25, 0.75, -0.5};
   std::vector<Case> cases;
   const std::vector<std::pair<Code, Numbers>> rows = {{SUM, {1.25, -1.25, 0}},

@@ -98,17 +98,12 @@ void ImportConv2d(frontend::TfliteNode& node) {
 
 void ImportOnnxConv(frontend::OnnxNode& node) {
   if (!node.CheckInputs(2, 3) || !node.CheckOutputs(1)) return;
-  const std::vector<int32_t> x = node.dims(node.input(0));
-  const std::vector<int32_t> w = node.dims(node.input(1));
   const int64_t group = node.Int("group", 1);
-  if (w.size() != x.size() || w.size() < 3 || group < 1 || w[1] * group != x[1]) {
-    return node.Error("input " + DimsText(x) + " and weights " + DimsText(w) + " do not fit " + std::to_string(group) +
-                      " groups");
-  }
-  const auto window = ReadOnnxWindow(node, {w.begin() + 2, w.end()});
+  const auto window = ReadOnnxConvWindow(node, node.input(1), group);
   if (!window) return;
+  const size_t rank = node.dims(node.input(0)).size();
   const TensorId y = EmitOnnxConv(node, node.ToNhwc(node.input(0)), node.input(1), node.input(2), group, *window);
-  node.SetOutput(0, node.FromNhwc(y, x.size()));
+  node.SetOutput(0, node.FromNhwc(y, rank));
 }
 
 constexpr AttributeRule kConvAttributes[] = {{"strides", AttributeKind::kInts, true},

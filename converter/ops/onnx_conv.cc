@@ -157,6 +157,16 @@ TensorId EmitOnnxConv(OnnxNode& node, TensorId x, TensorId weights, TensorId bia
                    {{"strides", plane.strides}, {"dilations", plane.dilations}, {"pads", plane.pads()}});
 }
 
+std::optional<OnnxWindow> ReadOnnxConvWindow(OnnxNode& node, TensorId weights, int64_t group) {
+  const std::vector<int32_t> x = node.dims(node.input(0)), w = node.dims(weights);
+  if (w.size() != x.size() || w.size() < 3 || group < 1 || w[1] * group != x[1]) {
+    node.Error("input " + DimsText(x) + " and weights " + DimsText(w) + " do not fit " + std::to_string(group) +
+               " groups");
+    return std::nullopt;
+  }
+  return ReadOnnxWindow(node, {w.begin() + 2, w.end()});
+}
+
 void ImportOnnxConvTranspose(OnnxNode& node) {
   if (!node.CheckInputs(2, 3) || !node.CheckOutputs(1)) return;
   const std::vector<int32_t> x = node.dims(node.input(0));

@@ -159,10 +159,7 @@ void ImportOnnxQLinearConv(OnnxNode& node) {
   if (!node.CheckInputs(8, 9) || !node.CheckOutputs(1)) return;
   const std::vector<int32_t> x = node.dims(node.input(0)), w = node.dims(node.input(3));
   const int64_t group = node.Int("group", 1);
-  if (w.size() != x.size() || w.size() < 3 || group < 1 || w[1] * group != x[1])
-    return node.Error("input " + DimsText(x) + " and weights " + DimsText(w) + " do not fit " + std::to_string(group) +
-                      " groups");
-  const auto window = ReadOnnxWindow(node, {w.begin() + 2, w.end()});
+  const auto window = ReadOnnxConvWindow(node, node.input(3), group);
   if (!window) return;
   TensorId bias = kNoTensor;
   if (node.has_input(8)) {
@@ -214,10 +211,7 @@ void ImportOnnxConvInteger(OnnxNode& node) {
   if (!node.CheckInputs(2, 4) || !node.CheckOutputs(1)) return;
   const std::vector<int32_t> x = node.dims(node.input(0)), w = node.dims(node.input(1));
   const int64_t group = node.Int("group", 1);
-  if (w.size() != x.size() || w.size() < 3 || group < 1 || w[1] * group != x[1])
-    return node.Error("input " + DimsText(x) + " and weights " + DimsText(w) + " do not fit " + std::to_string(group) +
-                      " groups");
-  const auto window = ReadOnnxWindow(node, {w.begin() + 2, w.end()});
+  const auto window = ReadOnnxConvWindow(node, node.input(1), group);
   if (!window) return;
   const TensorId input = Centered(node, node.input(0), node.input(2), 1);
   const TensorId weights = Centered(node, node.input(1), node.input(3), 0);

@@ -20,6 +20,13 @@ struct Walk {
   ptrdiff_t step(int n) const { return rank == 0 ? 0 : strides[n][rank - 1]; }
 };
 
+/// Cells of dims [first, end).
+inline size_t Product(const int32_t* dims, int first, int end) {
+  size_t n = 1;
+  for (int d = first; d < end; ++d) n *= static_cast<size_t>(dims[d]);
+  return n;
+}
+
 /// Dense row-major strides of `t` in elements.
 inline void DenseStrides(const TensorRef& t, ptrdiff_t* strides) {
   ptrdiff_t step = 1;

@@ -2,17 +2,12 @@
 #include <cstring>
 
 #include "engine/ops/checks.h"
+#include "ports/kernel_util/walk.h"
 #include "ports/reference/kernels.h"
 #include "schema/plan_generated.h"
 
 namespace takt::reference {
 namespace {
-
-size_t Product(const int32_t* dims, int first, int end) {
-  size_t n = 1;
-  for (int d = first; d < end; ++d) n *= static_cast<size_t>(dims[d]);
-  return n;
-}
 
 /// I: the type of indices. An index comes from data: outside of the axis it means the nearest end.
 template <typename I>

@@ -10,12 +10,6 @@
 namespace takt::reference {
 namespace {
 
-size_t Product(const int32_t* dims, int first, int end) {
-  size_t n = 1;
-  for (int d = first; d < end; ++d) n *= static_cast<size_t>(dims[d]);
-  return n;
-}
-
 /// I: the type of indices. An index comes from data: outside of its dimension it means the nearest end.
 template <typename I>
 void RunGatherNd(const KernelCall& call) {

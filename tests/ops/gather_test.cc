@@ -9,12 +9,6 @@
 namespace takt::test {
 namespace {
 
-size_t Product(const Dims& dims, size_t first, size_t end) {
-  size_t n = 1;
-  for (size_t d = first; d < end; ++d) n *= static_cast<size_t>(dims[d]);
-  return n;
-}
-
 /// From the flat index of each output element: [batch, outer, index, inner].
 Results Gather(const OpCase& c, const Inputs& in) {
   const auto axis = static_cast<size_t>(std::get<int64_t>(c.attributes.at("axis")));

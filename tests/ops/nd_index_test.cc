@@ -11,12 +11,6 @@ namespace {
 
 using enum DataType;
 
-size_t Product(const Dims& dims, size_t first, size_t end) {
-  size_t n = 1;
-  for (size_t d = first; d < end; ++d) n *= static_cast<size_t>(dims[d]);
-  return n;
-}
-
 int64_t IntOr(const OpCase& c, const char* name, int64_t fallback) {
   const auto at = c.attributes.find(name);
   return at == c.attributes.end() ? fallback : std::get<int64_t>(at->second);

@@ -22,6 +22,12 @@
 namespace takt::test {
 
 using Dims = std::vector<int32_t>;
+/// Cells of dims [first, end).
+inline size_t Product(const Dims& dims, size_t first, size_t end) {
+  size_t n = 1;
+  for (size_t d = first; d < end; ++d) n *= static_cast<size_t>(dims[d]);
+  return n;
+}
 using Ints = std::vector<int64_t>;
 using Attributes = std::map<std::string, ir::Attribute>;
 

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
-"""`takt eval` and calibration: every form of samples gives the same answers. accuracy_test.py TAKT MODEL EMITTED_PLAN"""
+"""`takt eval` and calibration: every form of samples gives the same answers."""
 import gzip
 import pathlib
 import random
 import struct
+import sys
 import unittest
 import zipfile
 
-from cli_test import MODEL, CliTest, npy
+from cli_case import MODEL, CliTest, npy
 
 FLOAT_MODEL = pathlib.Path(MODEL).with_suffix(".onnx")
 COUNT, PIXELS = 24, 784
@@ -154,4 +155,4 @@ class Accuracy(CliTest):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=["accuracy_test.py"])
+    unittest.main(argv=sys.argv[:1])

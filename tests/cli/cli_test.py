@@ -1,73 +1,14 @@
 #!/usr/bin/python3
-"""Every verb as a script would call it. cli_test.py TAKT MODEL EMITTED_PLAN
-
-MODEL: samples/fashion/fashion.tflite (one int8 input of 784 bytes, one int8 output of 10).
-"""
+"""Verbs as a script would call them."""
 import json
 import os
 import pathlib
 import pty
-import struct
 import subprocess
 import sys
-import tempfile
 import unittest
-import xml.dom.minidom
 
-TAKT, MODEL, EMITTED_PLAN = sys.argv[1:4]
-INPUT_BYTES, OUTPUT_BYTES = 784, 10
-IMAGE = bytes((7 * i * i) % 256 for i in range(INPUT_BYTES))
-
-
-def takt(*arguments, env=None):
-    return subprocess.run([TAKT, *map(str, arguments)], capture_output=True, text=True, env=env, timeout=120)
-
-
-def npy(data, descr="|i1", shape=(1, 28, 28, 1), fortran=False):
-    header = str({"descr": descr, "fortran_order": fortran, "shape": shape}).encode()
-    header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
-
-
-class CliTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.root = pathlib.Path(cls.folder.name)
-        cls.plan = cls.root / "fashion.takt"
-        cls.image = cls.root / "image.bin"
-        cls.image.write_bytes(IMAGE)
-        made = takt("convert", MODEL, "-o", cls.plan)
-        assert made.returncode == 0, made.stderr
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def setUp(self):
-        self.out = self.root / self.id().rsplit(".", 1)[-1]
-
-    def keys(self, name="release"):
-        """A pair of keys: secret, public."""
-        if not (self.root / f"{name}.key").exists():
-            self.succeeds("keygen", self.root / name)
-        return self.root / f"{name}.key", self.root / f"{name}.pub"
-
-    def succeeds(self, *arguments):
-        done = takt(*arguments)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stderr, "")
-        return done.stdout
-
-    def json(self, *arguments):
-        return json.loads(self.succeeds(*arguments, "--json"))
-
-    def fails(self, code, words, *arguments):
-        """Exit code, and all `words` on stderr."""
-        done = takt(*arguments)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        for word in [words] if isinstance(words, str) else words:
-            self.assertIn(word, done.stderr)
+from cli_case import EMITTED_PLAN, IMAGE, INPUT_BYTES, MODEL, OUTPUT_BYTES, TAKT, CliTest, npy, takt
 
 
 class Usage(CliTest):
@@ -187,34 +128,6 @@ class Convert(CliTest):
         ops = {step["op"].replace("_", "") for step in self.json("inspect", self.out / "a.takt")["steps"]}
         for op in ops:
             self.assertTrue(any(f"k{op}int8" in line.lower() for line in listed), f"{op}: {listed}")
-
-
-class MaxStep(CliTest):
-    """--max-step-us: shorter steps, the same bytes."""
-    NPU = ("--target", "ethos-u55-128")
-
-    def test_jobs_are_split_and_bytes_stay(self):
-        outputs, longest, jobs = [], [], []
-        for name, bound in (("free", ()), ("bound", ("--max-step-us", 60))):
-            plan = self.out / f"{name}.takt"
-            report = self.json("convert", MODEL, "-o", plan, *self.NPU, *bound)
-            longest.append(report["longest_step_ticks"])
-            jobs.append(sum(step["op"] == "submit" for step in report["steps"]))
-            self.succeeds("run", plan, "--input", self.image, "--output-dir", self.out / name)
-            outputs.append((self.out / name / "out_0.bin").read_bytes())
-        self.assertEqual(outputs[0], outputs[1])
-        self.assertGreater(jobs[1], jobs[0])
-        self.assertLess(longest[1], longest[0])
-        self.assertLessEqual(longest[1], 60 * 500)  # The machine has 500 MHz.
-
-    def test_what_stays_longer_is_named(self):
-        done = takt("convert", MODEL, "-o", self.out / "a.takt", *self.NPU, "--max-step-us", 5)
-        self.assertEqual(done.returncode, 0)
-        self.assertIn("--max-step-us allows 2500", done.stderr)
-
-    def test_cpu_targets_have_no_costs(self):
-        self.fails(1, ["--max-step-us", "not known of target host"], "convert", MODEL, "-o", self.out / "a.takt", "--max-step-us", 5)
-        self.assertFalse(self.out.exists())
 
 
 class Inspect(CliTest):
@@ -342,117 +255,6 @@ class Bench(CliTest):
         self.assertIn("#", text)
 
 
-class Baseline(CliTest):
-    """Latency tests: what passes, what fails, what is said."""
-    NPU = ("--target", "ethos-u55-128")
-
-    def baseline(self, *arguments):
-        path = self.out / "base.json"
-        self.succeeds("baseline", "update", path, MODEL, *self.NPU, "--reason", "first", *arguments)
-        return path
-
-    def test_same_passes_and_reports(self):
-        base = self.baseline()
-        self.succeeds("bench", MODEL, *self.NPU, "--against", base, "--junit", self.out / "r.xml", "--markdown", self.out / "r.md")
-        import xml.etree.ElementTree
-        suite = xml.etree.ElementTree.parse(self.out / "r.xml").getroot()
-        self.assertEqual((suite.get("name"), suite.get("failures")), ("base", "0"))
-        self.assertIn("cycles", [case.get("name") for case in suite])
-        self.assertIn("### base: same", (self.out / "r.md").read_text())
-
-    def test_another_machine_fails_and_names_steps(self):
-        base = self.baseline()
-        kept = json.loads(base.read_text())
-        done = takt("bench", MODEL, *self.NPU, "--set", "array.width=4", "--against", base, "--junit", self.out / "r.xml")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("cycles", done.stdout)
-        self.assertIn("takt baseline update", done.stderr)
-        slower = [step["name"] for step in kept["steps"] if step["name"] in done.stdout]
-        self.assertTrue(slower, done.stdout)
-        self.assertIn("<failure", (self.out / "r.xml").read_text())
-
-    def test_blessing_keeps_reasons(self):
-        base = self.baseline()
-        before = json.loads(base.read_text())
-        text = self.succeeds("baseline", "update", base, MODEL, *self.NPU, "--set", "array.width=4", "--reason", "half the array")
-        after = json.loads(base.read_text())
-        self.assertEqual(after["reasons"], before["reasons"] + [f"cycles {before['cycles']} -> {after['cycles']}: half the array"])
-        self.assertIn("CHANGED", text)
-        self.assertEqual(sorted(p.name for p in self.out.iterdir()), ["base.json"])
-
-    def test_plans_compare_with_plans(self):
-        other = self.out / "other.takt"
-        self.succeeds("convert", MODEL, "-o", other, "--numerics", "tflite")
-        text = self.succeeds("bench", other, "--against", self.plan)
-        self.assertRegex(text, "kernel .* fp32_rne -> .* tflite")
-        self.assertIn("steps that changed", self.succeeds("bench", MODEL, "--numerics", "tflite", "--against", self.plan))
-
-    def test_wall_time_advises(self):
-        base = self.out / "host.json"
-        self.succeeds("baseline", "update", base, MODEL, "--wall", "--reason", "first")
-        self.assertIn("advisory", self.succeeds("bench", MODEL, "--against", base, "--iterations", 10))
-
-    def test_faults(self):
-        base = self.baseline()
-        self.fails(2, "--reason", "baseline", "update", base, MODEL)
-        self.fails(1, "--reason is empty", "baseline", "update", base, MODEL, "--reason", "")
-        self.fails(1, "neither a plan nor a baseline", "bench", MODEL, "--against", self.image)
-        self.fails(1, "is a plan", "baseline", "update", self.plan, MODEL, "--reason", "x")
-        self.fails(2, "--junit", "bench", MODEL, "--junit", self.out / "r.xml")
-
-
-class Sign(CliTest):
-    def signed(self):
-        secret, public = self.keys()
-        plan = self.out / "signed.takt"
-        self.succeeds("sign", self.plan, "--key", secret, "-o", plan)
-        return plan, public
-
-    def test_signed_plans_verify_and_run(self):
-        plan, public = self.signed()
-        key_id = self.json("verify", plan, "--key", self.keys("other")[1], "--key", public)["key_id"]
-        self.assertEqual(len(key_id), 16)
-        self.assertIn(key_id, self.succeeds("verify", plan, "--key", public))
-        self.succeeds("run", plan, "--random", 1, "--output-dir", self.out)
-        before, after = self.plan.read_bytes(), plan.read_bytes()
-        self.assertEqual(before[:-72], after[:-72])
-        self.assertEqual(before[-72:], bytes(72))
-
-    def test_in_place_and_again_with_another_key(self):
-        plan, public = self.signed()
-        secret, other = self.keys("other")
-        self.succeeds("sign", plan, "--key", secret)
-        self.succeeds("verify", plan, "--key", other)
-        self.fails(1, ["not trusted here"], "verify", plan, "--key", public)
-        self.assertEqual([p.name for p in self.out.iterdir()], ["signed.takt"])
-
-    def test_refused(self):
-        plan, public = self.signed()
-        self.fails(1, ["is not signed", "takt sign"], "verify", self.plan, "--key", public)
-        data = plan.read_bytes()
-        for place, words in ((100, "hash"), (len(data) - 1, "was changed after"), (len(data) - 70, "not trusted")):
-            changed = bytearray(data)
-            changed[place] ^= 1
-            plan.write_bytes(changed)
-            self.fails(1, ["signed.takt", words], "verify", plan, "--key", public)
-
-    def test_keys_at_fault(self):
-        secret, public = self.keys()
-        self.fails(1, ["exists", "another name"], "keygen", self.root / "release")
-        self.assertEqual(secret.stat().st_mode & 0o777, 0o600)
-        self.fails(1, ["release.pub", "takt-ed25519-secret"], "sign", self.plan, "--key", public, "-o", self.out / "a")
-        for text in ("", "takt-ed25519-public", "takt-ed25519-public 12\n", public.read_text() * 2, public.read_text()[:-2] + "g\n"):
-            broken = self.root / "broken.pub"
-            broken.write_text(text)
-            self.fails(1, "broken.pub", "verify", self.plan, "--key", broken)
-        shared = self.root / "shared.key"
-        shared.write_bytes(secret.read_bytes())
-        shared.chmod(0o640)
-        self.fails(1, ["others may read", "chmod 600"], "sign", self.plan, "--key", shared, "-o", self.out / "a")
-        self.assertFalse(self.out.exists())
-        self.fails(2, "--key", "verify", self.plan)
-
-
 class Compare(CliTest):
     @classmethod
     def setUpClass(cls):
@@ -503,87 +305,6 @@ class Compare(CliTest):
         report = json.loads(takt("compare", self.kept, fast, "--input", self.image, "--json", "--tolerance", 30).stdout)
         self.assertGreater(len(report["tensors"]), 3)
         self.assertTrue(all(row["cosine"] > 0.99 for row in report["tensors"]))
-
-
-class Machines(CliTest):
-    """Models on emulated machines: cycles, trace, report."""
-    NPU = ("--target", "ethos-u55-128")
-
-    def test_bench_prints_cycles_of_every_step(self):
-        bench = self.json("bench", MODEL, *self.NPU)
-        self.assertEqual(sum(step["cycles"] for step in bench["steps"]), bench["cycles"])
-        self.assertEqual(bench["npu_cycles"] + bench["host_cycles"], bench["cycles"])
-        self.assertAlmostEqual(bench["ms"], bench["cycles"] / bench["clock_hz"] * 1e3)
-        on_npu = [step for step in bench["steps"] if step["on"] == "npu"]
-        for memory in ("sram", "flash"):
-            for key in ("read_bytes", "written_bytes"):
-                self.assertEqual(sum(step["memories"][memory][key] for step in on_npu),
-                                 sum(job["memories"][memory][key] for job in bench["jobs"]))
-        self.assertAlmostEqual(sum(step["energy_nj"] for step in on_npu), bench["energy_nj"], places=3)
-        text = self.succeeds("bench", MODEL, *self.NPU)
-        for word in (f"{bench['cycles']} cycles", "bound by", "util", "nJ", "validated against"):
-            self.assertIn(word, text)
-
-    def test_stalls_sum_to_the_total(self):
-        for job in self.json("bench", MODEL, *self.NPU)["jobs"]:
-            sums = {sum(v for v in pipe.values() if isinstance(v, int)) + sum(pipe["wait"].values())
-                    for pipe in job["pipes_ticks"].values()}
-            self.assertEqual(len(sums), 1)
-
-    def test_what_if(self):
-        slow = self.json("bench", MODEL, *self.NPU, "--set", "memories.flash.bytes_per_cycle=1/4")["cycles"]
-        self.assertLess(self.json("bench", MODEL, *self.NPU)["cycles"], slow)
-
-    def test_trace_pairs_every_arrow(self):
-        self.succeeds("trace", MODEL, *self.NPU, "-o", self.out)
-        events = json.loads(self.out.read_text())["traceEvents"]
-        by = lambda phase: [e for e in events if e["ph"] == phase]
-        self.assertEqual({e["args"]["name"] for e in by("M")}, {"load", "operand", "mac", "vector", "store", "steps"})
-        self.assertEqual({e["id"] for e in by("s")}, {e["id"] for e in by("f")})
-        at = {e["id"]: e["ts"] for e in by("s")}
-        self.assertTrue(all(e["ts"] >= at[e["id"]] for e in by("f")))
-        counters = {}
-        for e in by("C"):
-            counters.setdefault(e["name"], []).append((e["ts"], e["args"]["value"]))
-        self.assertTrue(all(0 <= slots <= 2 for _, slots in counters["feature slots in use"]))
-        rates = counters["sram bytes a cycle"]
-        moved = sum(rate for _, rate in rates) * (rates[1][0] - rates[0][0])
-        sram = [job["memories"]["sram"] for job in self.json("bench", MODEL, *self.NPU)["jobs"]]
-        self.assertAlmostEqual(moved, sum(m["read_bytes"] + m["written_bytes"] for m in sram), delta=1)
-        for track in range(1, 6):  # a pipe does one thing at a time
-            end = 0
-            for e in sorted((e for e in by("X") if e["tid"] == track), key=lambda e: (e["ts"], e["dur"])):
-                self.assertGreaterEqual(e["ts"], end - 1e-6)
-                end = e["ts"] + e["dur"]
-
-    def test_report_is_one_page_without_scripts(self):
-        self.succeeds("report", MODEL, *self.NPU, "-o", self.out)
-        page = self.out.read_text()
-        for word in ("<h2>Timeline</h2>", "<h2>Roofline</h2>", "<h2>Steps</h2>", "<h2>Memory over time</h2>", "ethos-u55-128"):
-            self.assertIn(word, page)
-        for word in ("<script", "src=", "href=", "url("):
-            self.assertNotIn(word, page)
-        xml.dom.minidom.parseString(page[page.index("<html"):].replace('<meta charset="utf-8">', ""))
-
-    def test_wrong_targets_and_machines(self):
-        self.fails(1, ["cortex-m4", "is no machine", "ethos-u55-128"], "trace", MODEL, "--target", "cortex-m4", "-o", self.out)
-        self.fails(1, ["buffers.weight", "48 bytes", "64 at once: 16 are missing"], "bench", MODEL, *self.NPU,
-                   "--set", "buffers.weight=96")
-        self.fails(1, ["activations need", "sram of ethos-u55-128 has 1000", "bytes are missing", "fashion.tflite:"],
-                   "bench", MODEL, *self.NPU, "--set", "memories.sram.bytes=1000")
-        done = takt("bench", MODEL, "--target", "ethos-u65-256", "--set", "memories.sram.bytes=1000")
-        self.assertEqual(done.returncode, 0)
-        self.assertIn("all lie in dram", done.stderr)
-        self.fails(1, ["routes.load", "is missing"], "bench", MODEL, "--machine", self.machine_without("routes", "load"))
-        self.assertFalse(self.out.exists())
-
-    def machine_without(self, section, key):
-        path = pathlib.Path(__file__).parents[2] / "ports/npu_emu/machines/ethos-u55-128.json"
-        machine = json.loads(path.read_text())
-        del machine[section][key]
-        made = self.root / "machine.json"
-        made.write_text(json.dumps(machine))
-        return made
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""`takt inspect` of models: every operator, whether it converts, and why not. inspect_test.py TAKT MODEL EMITTED_PLAN"""
+"""`takt inspect` of models: every operator, whether it converts, and why not."""
 import pathlib
 import unittest
 
-from cli_test import MODEL, CliTest
+from cli_case import MODEL, CliTest
 
 
 class InspectModel(CliTest):

@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""Emulated machines and the figures that latency tests keep."""
+import json
+import pathlib
+import sys
+import unittest
+import xml.dom.minidom
+
+from cli_case import MODEL, CliTest, takt
+
+
+class MaxStep(CliTest):
+    """--max-step-us: shorter steps, the same bytes."""
+    NPU = ("--target", "ethos-u55-128")
+
+    def test_jobs_are_split_and_bytes_stay(self):
+        outputs, longest, jobs = [], [], []
+        for name, bound in (("free", ()), ("bound", ("--max-step-us", 60))):
+            plan = self.out / f"{name}.takt"
+            report = self.json("convert", MODEL, "-o", plan, *self.NPU, *bound)
+            longest.append(report["longest_step_ticks"])
+            jobs.append(sum(step["op"] == "submit" for step in report["steps"]))
+            self.succeeds("run", plan, "--input", self.image, "--output-dir", self.out / name)
+            outputs.append((self.out / name / "out_0.bin").read_bytes())
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertGreater(jobs[1], jobs[0])
+        self.assertLess(longest[1], longest[0])
+        self.assertLessEqual(longest[1], 60 * 500)  # The machine has 500 MHz.
+
+    def test_what_stays_longer_is_named(self):
+        done = takt("convert", MODEL, "-o", self.out / "a.takt", *self.NPU, "--max-step-us", 5)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("--max-step-us allows 2500", done.stderr)
+
+    def test_cpu_targets_have_no_costs(self):
+        self.fails(1, ["--max-step-us", "not known of target host"], "convert", MODEL, "-o", self.out / "a.takt", "--max-step-us", 5)
+        self.assertFalse(self.out.exists())
+
+
+class Baseline(CliTest):
+    """Latency tests: what passes, what fails, what is said."""
+    NPU = ("--target", "ethos-u55-128")
+
+    def baseline(self, *arguments):
+        path = self.out / "base.json"
+        self.succeeds("baseline", "update", path, MODEL, *self.NPU, "--reason", "first", *arguments)
+        return path
+
+    def test_same_passes_and_reports(self):
+        base = self.baseline()
+        self.succeeds("bench", MODEL, *self.NPU, "--against", base, "--junit", self.out / "r.xml", "--markdown", self.out / "r.md")
+        import xml.etree.ElementTree
+        suite = xml.etree.ElementTree.parse(self.out / "r.xml").getroot()
+        self.assertEqual((suite.get("name"), suite.get("failures")), ("base", "0"))
+        self.assertIn("cycles", [case.get("name") for case in suite])
+        self.assertIn("### base: same", (self.out / "r.md").read_text())
+
+    def test_another_machine_fails_and_names_steps(self):
+        base = self.baseline()
+        kept = json.loads(base.read_text())
+        done = takt("bench", MODEL, *self.NPU, "--set", "array.width=4", "--against", base, "--junit", self.out / "r.xml")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cycles", done.stdout)
+        self.assertIn("takt baseline update", done.stderr)
+        slower = [step["name"] for step in kept["steps"] if step["name"] in done.stdout]
+        self.assertTrue(slower, done.stdout)
+        self.assertIn("<failure", (self.out / "r.xml").read_text())
+
+    def test_blessing_keeps_reasons(self):
+        base = self.baseline()
+        before = json.loads(base.read_text())
+        text = self.succeeds("baseline", "update", base, MODEL, *self.NPU, "--set", "array.width=4", "--reason", "half the array")
+        after = json.loads(base.read_text())
+        self.assertEqual(after["reasons"], before["reasons"] + [f"cycles {before['cycles']} -> {after['cycles']}: half the array"])
+        self.assertIn("CHANGED", text)
+        self.assertEqual(sorted(p.name for p in self.out.iterdir()), ["base.json"])
+
+    def test_plans_compare_with_plans(self):
+        other = self.out / "other.takt"
+        self.succeeds("convert", MODEL, "-o", other, "--numerics", "tflite")
+        text = self.succeeds("bench", other, "--against", self.plan)
+        self.assertRegex(text, "kernel .* fp32_rne -> .* tflite")
+        self.assertIn("steps that changed", self.succeeds("bench", MODEL, "--numerics", "tflite", "--against", self.plan))
+
+    def test_wall_time_advises(self):
+        base = self.out / "host.json"
+        self.succeeds("baseline", "update", base, MODEL, "--wall", "--reason", "first")
+        self.assertIn("advisory", self.succeeds("bench", MODEL, "--against", base, "--iterations", 10))
+
+    def test_faults(self):
+        base = self.baseline()
+        self.fails(2, "--reason", "baseline", "update", base, MODEL)
+        self.fails(1, "--reason is empty", "baseline", "update", base, MODEL, "--reason", "")
+        self.fails(1, "neither a plan nor a baseline", "bench", MODEL, "--against", self.image)
+        self.fails(1, "is a plan", "baseline", "update", self.plan, MODEL, "--reason", "x")
+        self.fails(2, "--junit", "bench", MODEL, "--junit", self.out / "r.xml")
+
+
+class Machines(CliTest):
+    """Models on emulated machines: cycles, trace, report."""
+    NPU = ("--target", "ethos-u55-128")
+
+    def test_bench_prints_cycles_of_every_step(self):
+        bench = self.json("bench", MODEL, *self.NPU)
+        self.assertEqual(sum(step["cycles"] for step in bench["steps"]), bench["cycles"])
+        self.assertEqual(bench["npu_cycles"] + bench["host_cycles"], bench["cycles"])
+        self.assertAlmostEqual(bench["ms"], bench["cycles"] / bench["clock_hz"] * 1e3)
+        on_npu = [step for step in bench["steps"] if step["on"] == "npu"]
+        for memory in ("sram", "flash"):
+            for key in ("read_bytes", "written_bytes"):
+                self.assertEqual(sum(step["memories"][memory][key] for step in on_npu),
+                                 sum(job["memories"][memory][key] for job in bench["jobs"]))
+        self.assertAlmostEqual(sum(step["energy_nj"] for step in on_npu), bench["energy_nj"], places=3)
+        text = self.succeeds("bench", MODEL, *self.NPU)
+        for word in (f"{bench['cycles']} cycles", "bound by", "util", "nJ", "validated against"):
+            self.assertIn(word, text)
+
+    def test_stalls_sum_to_the_total(self):
+        for job in self.json("bench", MODEL, *self.NPU)["jobs"]:
+            sums = {sum(v for v in pipe.values() if isinstance(v, int)) + sum(pipe["wait"].values())
+                    for pipe in job["pipes_ticks"].values()}
+            self.assertEqual(len(sums), 1)
+
+    def test_what_if(self):
+        slow = self.json("bench", MODEL, *self.NPU, "--set", "memories.flash.bytes_per_cycle=1/4")["cycles"]
+        self.assertLess(self.json("bench", MODEL, *self.NPU)["cycles"], slow)
+
+    def test_trace_pairs_every_arrow(self):
+        self.succeeds("trace", MODEL, *self.NPU, "-o", self.out)
+        events = json.loads(self.out.read_text())["traceEvents"]
+        by = lambda phase: [e for e in events if e["ph"] == phase]
+        self.assertEqual({e["args"]["name"] for e in by("M")}, {"load", "operand", "mac", "vector", "store", "steps"})
+        self.assertEqual({e["id"] for e in by("s")}, {e["id"] for e in by("f")})
+        at = {e["id"]: e["ts"] for e in by("s")}
+        self.assertTrue(all(e["ts"] >= at[e["id"]] for e in by("f")))
+        counters = {}
+        for e in by("C"):
+            counters.setdefault(e["name"], []).append((e["ts"], e["args"]["value"]))
+        self.assertTrue(all(0 <= slots <= 2 for _, slots in counters["feature slots in use"]))
+        rates = counters["sram bytes a cycle"]
+        moved = sum(rate for _, rate in rates) * (rates[1][0] - rates[0][0])
+        sram = [job["memories"]["sram"] for job in self.json("bench", MODEL, *self.NPU)["jobs"]]
+        self.assertAlmostEqual(moved, sum(m["read_bytes"] + m["written_bytes"] for m in sram), delta=1)
+        for track in range(1, 6):  # a pipe does one thing at a time
+            end = 0
+            for e in sorted((e for e in by("X") if e["tid"] == track), key=lambda e: (e["ts"], e["dur"])):
+                self.assertGreaterEqual(e["ts"], end - 1e-6)
+                end = e["ts"] + e["dur"]
+
+    def test_report_is_one_page_without_scripts(self):
+        self.succeeds("report", MODEL, *self.NPU, "-o", self.out)
+        page = self.out.read_text()
+        for word in ("<h2>Timeline</h2>", "<h2>Roofline</h2>", "<h2>Steps</h2>", "<h2>Memory over time</h2>", "ethos-u55-128"):
+            self.assertIn(word, page)
+        for word in ("<script", "src=", "href=", "url("):
+            self.assertNotIn(word, page)
+        xml.dom.minidom.parseString(page[page.index("<html"):].replace('<meta charset="utf-8">', ""))
+
+    def test_wrong_targets_and_machines(self):
+        self.fails(1, ["cortex-m4", "is no machine", "ethos-u55-128"], "trace", MODEL, "--target", "cortex-m4", "-o", self.out)
+        self.fails(1, ["buffers.weight", "48 bytes", "64 at once: 16 are missing"], "bench", MODEL, *self.NPU,
+                   "--set", "buffers.weight=96")
+        self.fails(1, ["activations need", "sram of ethos-u55-128 has 1000", "bytes are missing", "fashion.tflite:"],
+                   "bench", MODEL, *self.NPU, "--set", "memories.sram.bytes=1000")
+        done = takt("bench", MODEL, "--target", "ethos-u65-256", "--set", "memories.sram.bytes=1000")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("all lie in dram", done.stderr)
+        self.fails(1, ["routes.load", "is missing"], "bench", MODEL, "--machine", self.machine_without("routes", "load"))
+        self.assertFalse(self.out.exists())
+
+    def machine_without(self, section, key):
+        path = pathlib.Path(__file__).parents[2] / "ports/npu_emu/machines/ethos-u55-128.json"
+        machine = json.loads(path.read_text())
+        del machine[section][key]
+        made = self.root / "machine.json"
+        made.write_text(json.dumps(machine))
+        return made
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

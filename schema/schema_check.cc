@@ -59,12 +59,13 @@ static_assert(sizeof(schema::TopKParams) == 2 && sizeof(schema::ReverseSequenceP
 static_assert(sizeof(schema::GatherNdParams) == 1 && sizeof(schema::ScatterNdParams) == 1);
 static_assert(sizeof(schema::UpdateSliceParams) == 1 && sizeof(schema::DetectionParams) == 44);
 static_assert(sizeof(schema::Rescale) == 12 && sizeof(schema::SvdfParams) == 40);
-static_assert(sizeof(schema::LstmParams) == 196 && sizeof(schema::RecurrentParams) == 16);
+static_assert(sizeof(schema::LstmParams) == 296 && sizeof(schema::RecurrentParams) == 16);
 static_assert(sizeof(schema::SignalWindowParams) == 1 && sizeof(schema::FftAutoScaleParams) == 1);
 static_assert(sizeof(schema::FftParams) == 4 && sizeof(schema::EnergyParams) == 8);
 static_assert(sizeof(schema::OverlapAddParams) == 4 && sizeof(schema::FilterBankParams) == 1);
 static_assert(sizeof(schema::FilterBankSquareRootParams) == 1 && sizeof(schema::SpectralSubtractionParams) == 24);
 static_assert(sizeof(schema::FilterBankLogParams) == 8 && sizeof(schema::PcanParams) == 1);
+static_assert(sizeof(schema::NonMaxSuppressionParams) == 12 && sizeof(schema::L2NormalizationParams) == 8);
 static_assert(sizeof(schema::Tensor) == 12 && sizeof(schema::Live) == 6 && sizeof(schema::Constant) == 16);
 static_assert(sizeof(schema::Arena) == 12 && sizeof(schema::Limits) == 16);
 

@@ -24,6 +24,8 @@ namespace {
 constexpr char kDivide[] = "divide";
 constexpr char kMaximum[] = "maximum";
 constexpr char kMinimum[] = "minimum";
+constexpr char kExclusiveOr[] = "exclusive_or";
+constexpr char kRightShift[] = "right_shift";
 
 /// Scales of fp32_rne, multipliers of tflite (schema/plan.fbs).
 struct OutputStages {
@@ -143,6 +145,30 @@ void ImportPrelu(frontend::TfliteNode& node) {
   ImportFunction(node, "prelu");
 }
 
+void ImportAtan2(frontend::TfliteNode& node) {
+  ImportInFloat(node, "atan2");
+}
+
+/// int8 and int16 of bits, not of quantized values.
+template <const char* kFunction>
+void ImportBits(frontend::TfliteNode& node) {
+  if (!node.CheckArity(2, 2, 1)) return;
+  const DataType type = node.tensor(node.input(0)).type;
+  if (type == DataType::kInt32 || type == DataType::kInt64) return ImportFunction(node, kFunction);
+  if (type != DataType::kInt8 && type != DataType::kInt16)
+    return node.Error("takes int8, int16, int32 or int64; cast to one of them when exporting", node.input(0));
+  const auto widened = [&](int i) {
+    Tensor wide = node.tensor(node.input(i));
+    wide.type = DataType::kInt32;
+    wide.quantization.reset();
+    const TensorId id = node.NewTensor(wide, "/int32_" + std::to_string(i));
+    node.AddTo(Op::kCast, {node.input(i)}, {id});
+    return id;
+  };
+  const TensorId a = widened(0), b = widened(1);
+  node.Add(Op::kCast, {node.Emit(Op::kBinary, {a, b}, {{"function", std::string(kFunction)}})});
+}
+
 void ImportOnnxDiv(frontend::OnnxNode& node) {
   if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
   node.SetOutput(0, OnnxExpression(node).Binary(kDivide, node.input(0), node.BroadcastOperand()));
@@ -221,7 +247,10 @@ constexpr TfliteImport kTflite[] = {{42, "DIV", ImportDiv},
                                     {78, "POW", ImportPow},
                                     {90, "FLOOR_DIV", ImportFloorDiv},
                                     {95, "FLOOR_MOD", ImportFloorMod},
-                                    {99, "SQUARED_DIFFERENCE", ImportSquaredDifference}};
+                                    {99, "SQUARED_DIFFERENCE", ImportSquaredDifference},
+                                    {156, "ATAN2", ImportAtan2},
+                                    {160, "BITWISE_XOR", ImportBits<kExclusiveOr>},
+                                    {161, "RIGHT_SHIFT", ImportBits<kRightShift>}};
 constexpr OnnxImport kOnnx[] = {{"Div", 1, ImportOnnxDiv},
                                 {"Pow", 1, ImportOnnxPow},
                                 {"PRelu", 1, ImportOnnxPrelu},

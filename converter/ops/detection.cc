@@ -1,5 +1,7 @@
-// detection_post_process: the fields of DetectionParams, by their names in the schema.
+// detection_post_process: the fields of DetectionParams, by their names in the schema. non_max_suppression: those of
+// its params, and max_outputs.
 #include "converter/frontend/custom_options.h"
+#include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/quantized_params.h"
 
@@ -81,6 +83,63 @@ void Import(frontend::TfliteNode& node) {
   node.Add(Op::kDetectionPostProcess, inputs, std::move(*attributes));
 }
 
+std::string InferNonMaxSuppression(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  const Tensor &boxes = graph.tensor(node.inputs[0]), &scores = graph.tensor(node.inputs[1]);
+  if (boxes.type != DataType::kFloat32 || scores.type != DataType::kFloat32) return "takes float32";
+  if (boxes.dims.size() != 2 || boxes.dims[1] != 4)
+    return "boxes of shape " + DimsText(boxes.dims) + "; they have [boxes, 4]";
+  if (scores.dims != std::vector<int32_t>{boxes.dims[0]})
+    return "scores of shape " + DimsText(scores.dims) + "; there is one for each of " + std::to_string(boxes.dims[0]) +
+           " boxes";
+  const int64_t most = node.Int("max_outputs");
+  if (most < 1 || most > 1 << 20) return "selects up to " + std::to_string(most) + " boxes; allowed are 1 to 2^20";
+  const double overlap = node.FloatOr("iou_threshold", 0);
+  if (!(overlap >= 0 && overlap <= 1)) return "iou_threshold must be within 0 and 1";
+  if (!(node.FloatOr("sigma", 0) >= 0)) return "sigma must not be negative";
+  const auto count = static_cast<int32_t>(most);
+  outputs = {{DataType::kInt32, {count}}, {DataType::kFloat32, {count}}, {DataType::kInt32, {}}};
+  return "";
+}
+
+void LowerNonMaxSuppression(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  const auto real = [&node](const char* name) { return static_cast<float>(node.FloatOr(name, 0)); };
+  const schema::NonMaxSuppressionParams params(real("iou_threshold"), real("score_threshold"), real("sigma"));
+  step.Set(Op::kNonMaxSuppression, Numerics::kAny, params, node.inputs, node.outputs);
+}
+
+/// Version 5 also gives the scores, which its last input, sigma, makes fall.
+template <int kVersion>
+void ImportNonMaxSuppression(frontend::TfliteNode& node) {
+  constexpr int kReals = kVersion == 5 ? 3 : 2, kOutputs = kVersion == 5 ? 3 : 2;
+  if (!node.CheckArity(3 + kReals, 3 + kReals, kOutputs)) return;
+  const auto most = node.ConstantInts(2);
+  if (!most) return;
+  if (most->size() != 1) return node.Error("input 2 must be one number: how many boxes it selects", node.input(2));
+  std::map<std::string, Attribute> attributes = {{"max_outputs", (*most)[0]}};
+  const char* names[] = {"iou_threshold", "score_threshold", "sigma"};
+  for (int i = 0; i < kReals; ++i) {
+    const Tensor& t = node.tensor(node.input(3 + i));
+    const auto value = t.is_constant() ? RealValues(t) : std::nullopt;
+    if (!value || value->size() != 1)
+      return node.Error(std::string(names[i]) + " must be one constant number; make it one when exporting",
+                        node.input(3 + i));
+    attributes[names[i]] = static_cast<double>((*value)[0]);
+  }
+  const auto count = static_cast<int32_t>((*most)[0]);
+  Tensor scores = Tensor();
+  scores.type = DataType::kFloat32;
+  scores.dims = {count};
+  if (kVersion == 5 && node.tensor(node.output(1)).type != DataType::kFloat32)
+    return node.Error("gives scores that are not float32; keep it in float32", node.output(1));
+  if (!node.SetDims(0, {count}) || !node.SetDims(kOutputs - 1, {}) || (kVersion == 5 && !node.SetDims(1, {count})))
+    return;
+  node.AddTo(
+      Op::kNonMaxSuppression, {node.ToFloat(node.input(0)), node.ToFloat(node.input(1))},
+      {node.output(0), kVersion == 5 ? node.output(1) : node.NewTensor(scores, "/scores"), node.output(kOutputs - 1)},
+      std::move(attributes));
+}
+
 constexpr AttributeRule kAttributes[] = {{"y_scale", AttributeKind::kFloat, true},
                                          {"x_scale", AttributeKind::kFloat, true},
                                          {"h_scale", AttributeKind::kFloat, true},
@@ -93,10 +152,19 @@ constexpr AttributeRule kAttributes[] = {{"y_scale", AttributeKind::kFloat, true
                                          {"classes", AttributeKind::kInt, true},
                                          {"regular", AttributeKind::kInt, true}};
 constexpr TfliteImport kTflite[] = {{32, "TFLite_Detection_PostProcess", Import}};
+constexpr AttributeRule kSuppressionAttributes[] = {{"max_outputs", AttributeKind::kInt, true},
+                                                    {"iou_threshold", AttributeKind::kFloat, true},
+                                                    {"score_threshold", AttributeKind::kFloat, true},
+                                                    {"sigma", AttributeKind::kFloat, false}};
+constexpr TfliteImport kSuppressionTflite[] = {{120, "NON_MAX_SUPPRESSION_V4", ImportNonMaxSuppression<4>},
+                                               {121, "NON_MAX_SUPPRESSION_V5", ImportNonMaxSuppression<5>}};
 
 }  // namespace
 
 extern const OpDef kDetectionPostProcessDef;
 const OpDef kDetectionPostProcessDef = {Op::kDetectionPostProcess, kAttributes, Infer, Lower, kTflite};
+extern const OpDef kNonMaxSuppressionDef;
+const OpDef kNonMaxSuppressionDef = {Op::kNonMaxSuppression, kSuppressionAttributes, InferNonMaxSuppression,
+                                     LowerNonMaxSuppression, kSuppressionTflite};
 
 }  // namespace takt::ir

@@ -175,7 +175,9 @@ void Lower(const Node&, backend::StepBuilder& step) {
   const Tensor x = step.tensor(node.inputs[0]), c = step.tensor(node.inputs[5]), y = step.tensor(node.outputs[0]);
   const bool is_integer = IsInteger(x.type), projected = Has(node, kProjection);
   if (is_integer && !CheckInteger(step, node)) return;
-  std::array<schema::Rescale, 4> input, recurrent;
+  std::array<schema::Rescale, 4> input, recurrent, normalization;
+  std::array<schema::Rescale, 3> peephole;
+  const std::array<int32_t, 4> guards = {};
   schema::Rescale forget, update, function, hidden, projection;
   int32_t hidden_zero_point = ZeroPointOf(y);
   if (is_integer) {
@@ -201,8 +203,8 @@ void Lower(const Node&, backend::StepBuilder& step) {
   const std::vector<TensorId> inputs = PlanInputs(step, node);
   if (inputs.empty()) return;
   const schema::LstmParams params(
-      input, recurrent, forget, update, function, hidden, projection, ClipOf(node, "clip"),
-      StoredClip(step, node, "cell_clip", c), StoredClip(step, node, "projection_clip", y),
+      input, recurrent, peephole, normalization, guards, forget, update, function, hidden, projection,
+      ClipOf(node, "clip"), StoredClip(step, node, "cell_clip", c), StoredClip(step, node, "projection_clip", y),
       static_cast<int16_t>(ZeroPointOf(x)), static_cast<int16_t>(hidden_zero_point),
       static_cast<int16_t>(ZeroPointOf(y)), GateFunctionOf(node, "gate_function", "logistic"),
       GateFunctionOf(node, "candidate_function", "tanh"), GateFunctionOf(node, "cell_function", "tanh"),

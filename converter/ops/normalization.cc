@@ -1,4 +1,4 @@
-// local_response_normalization: radius, bias, alpha, beta. Along the last axis.
+// local_response_normalization: radius, bias, alpha, beta. l2_normalization: int8. Along the last axis.
 #include <algorithm>
 #include <cmath>
 
@@ -25,6 +25,26 @@ void Lower(const Node&, backend::StepBuilder& step) {
   const schema::LocalResponseNormalizationParams params(static_cast<int32_t>(node.Int("radius")), number("bias"),
                                                         number("alpha"), number("beta"));
   step.Set(Op::kLocalResponseNormalization, Numerics::kAny, params, node.inputs, node.outputs);
+}
+
+std::string InferL2(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  const Tensor& input = graph.tensor(node.inputs[0]);
+  if (input.type != DataType::kInt8) return "takes int8";
+  if (input.dims.empty()) return "input has no axis";
+  if (input.dims.back() > 33025) return "adds up more than 33025 squares of 16 bits; normalize fewer channels";
+  outputs = {{input.type, input.dims}};
+  return "";
+}
+
+void LowerL2(const Node&, backend::StepBuilder& step) {
+  const Node node = step.node();
+  if (!CheckQuantized(step)) return;
+  const Tensor &input = step.tensor(node.inputs[0]), &output = step.tensor(node.outputs[0]);
+  if (step.numerics() == Numerics::kTflite && (ScaleOf(output) != 0x1p-7f || ZeroPointOf(output) != 0))
+    return step.Error("TFLite's integer kernel has an output of scale 1/128 and zero point 0", node.outputs[0]);
+  const schema::L2NormalizationParams params(1.0f / ScaleOf(output), static_cast<int16_t>(ZeroPointOf(input)),
+                                             static_cast<int16_t>(ZeroPointOf(output)));
+  step.Set(Op::kL2Normalization, step.numerics(), params, node.inputs, node.outputs);
 }
 
 void ImportLocalResponse(frontend::TfliteNode& node) {
@@ -60,11 +80,16 @@ bool HasAxis(frontend::TfliteNode& node) {
   return true;
 }
 
-/// x / max(sqrt(sum of x^2), 1e-6)
+/// x / max(sqrt(sum of x^2), 1e-6); int8 has an op of its own.
 void ImportL2(frontend::TfliteNode& node) {
   if (!HasAxis(node)) return;
   const auto* options = node.options<tflite::L2NormOptions>();
   const std::string activation = options ? node.Activation(options->fused_activation_function()) : "none";
+  const bool int8 = node.tensor(node.input(0)).type == DataType::kInt8;
+  if (int8 && node.tensor(node.output(0)).type == DataType::kInt8 && activation == "none") {
+    node.Add(Op::kL2Normalization, {node.input(0)});
+    return;
+  }
   node.Note("becomes 5 steps: square, sum, square root, maximum, divide");
   const TensorId x = node.ToFloat(node.input(0));
   const TensorId norm = EmitUnary(node, "sqrt", EmitReduce(node, "sum", EmitUnary(node, "square", x)));
@@ -209,8 +234,8 @@ constexpr AttributeRule kAttributes[] = {{"radius", AttributeKind::kInt, true},
                                          {"bias", AttributeKind::kFloat, true},
                                          {"alpha", AttributeKind::kFloat, true},
                                          {"beta", AttributeKind::kFloat, true}};
-constexpr TfliteImport kTflite[] = {{11, "L2_NORMALIZATION", ImportL2},
-                                    {13, "LOCAL_RESPONSE_NORMALIZATION", ImportLocalResponse},
+constexpr TfliteImport kL2Tflite[] = {{11, "L2_NORMALIZATION", ImportL2}};
+constexpr TfliteImport kTflite[] = {{13, "LOCAL_RESPONSE_NORMALIZATION", ImportLocalResponse},
                                     {50, "LOG_SOFTMAX", ImportLogSoftmax},
                                     {80, "FAKE_QUANT", ImportFakeQuant}};
 constexpr OnnxImport kOnnx[] = {{"LRN", 1, ImportOnnxLrn},
@@ -225,5 +250,7 @@ constexpr OnnxImport kOnnx[] = {{"LRN", 1, ImportOnnxLrn},
 extern const OpDef kLocalResponseNormalizationDef;
 const OpDef kLocalResponseNormalizationDef = {
     Op::kLocalResponseNormalization, kAttributes, Infer, Lower, kTflite, NpuClass::kNone, kOnnx};
+extern const OpDef kL2NormalizationDef;
+const OpDef kL2NormalizationDef = {Op::kL2Normalization, {}, InferL2, LowerL2, kL2Tflite};
 
 }  // namespace takt::ir

@@ -79,6 +79,28 @@ constexpr int32_t Tanh(int32_t a) {
   return a > 0 ? t : -t;
 }
 
+/// multiplier * 2^(shift - 31).
+struct Scaled {
+  int32_t multiplier, shift;
+};
+
+/// 1 / sqrt(a) of a >= 2 by five Newton steps on a power of four times a in [1/4, 1); of a below that, 1.
+constexpr Scaled InverseSquareRoot(int32_t a) {
+  if (a <= 1) return {std::numeric_limits<int32_t>::max(), 0};
+  int right = 11;
+  for (; a >= 1 << 29; a /= 4) ++right;
+  for (; a < 1 << 27; a *= 4) --right;
+  constexpr int32_t kOne = 1 << 28, kThreeHalves = 3 << 27, kRootOfHalf = 1518500250;
+  const int32_t half = RoundingDivideByPowerOfTwo(a >> 1, 1);
+  int32_t x = kOne;
+  for (int i = 0; i < 5; ++i) {
+    const int32_t cube = ShiftLeft(Mul(Mul(x, x), x), 6);
+    x = ShiftLeft(Sub(Mul(kThreeHalves, x), Mul(half, cube)), 3);
+  }
+  x = Mul(x, kRootOfHalf);
+  return right < 0 ? Scaled{x * (1 << -right), 0} : Scaled{x, -right};
+}
+
 }  // namespace takt::fixed_point
 
 #endif  // TAKT_ENGINE_BASE_FIXED_POINT_H_

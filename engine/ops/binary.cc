@@ -10,8 +10,9 @@ using namespace ops;
 static bool FunctionOk(schema::BinaryFunction function, DataType type, Numerics numerics) {
   using enum schema::BinaryFunction;
   if (function > schema::BinaryFunction::MAX) return false;
-  if (type == DataType::kFloat32) return true;
-  if (type != DataType::kInt8 && type != DataType::kInt16) return function != prelu;
+  const bool bits = function == exclusive_or || function == right_shift;
+  if (type == DataType::kFloat32) return !bits;
+  if (type != DataType::kInt8 && type != DataType::kInt16) return function != prelu && function != atan2;
   return numerics == Numerics::kAny ? function == maximum || function == minimum
                                     : function == squared_difference || function == prelu;
 }

@@ -1,4 +1,4 @@
-// detection_post_process
+// detection_post_process, non_max_suppression
 #include "engine/ops/check.h"
 #include "engine/ops/checks.h"
 
@@ -13,13 +13,6 @@ static bool ParamsOk(const schema::DetectionParams& p) {
          count_ok(p.max_detections()) && count_ok(p.max_classes()) && count_ok(p.per_class()) && count_ok(p.classes());
 }
 
-static bool DimsAre(const TensorRef& t, std::initializer_list<int64_t> dims) {
-  if (t.rank != dims.size()) return false;
-  for (int d = 0; d < t.rank; ++d)
-    if (t.dims[d] != dims.begin()[d]) return false;
-  return true;
-}
-
 Status CheckDetectionPostProcess(const KernelCall& call, Numerics, uint64_t& work) {
   using enum DataType;
   TAKT_TRY(CheckOperands(call, {kFloat32, kFloat32, kFloat32, kFloat32, kFloat32, kFloat32, kFloat32}));
@@ -31,17 +24,33 @@ Status CheckDetectionPostProcess(const KernelCall& call, Numerics, uint64_t& wor
   if (scores.rank != 3 || scores.dims[0] != 1 || scores.dims[1] != n ||
       (scores.dims[2] != p.classes() && scores.dims[2] != int64_t{p.classes()} + 1))
     return BadOperand(1);
-  if (!DimsAre(call.inputs[2], {n, 4})) return BadOperand(2);
+  if (!HasShape(call.inputs[2], {n, 4})) return BadOperand(2);
   const int64_t detections = int64_t{p.max_detections()} * p.max_classes();
-  if (!DimsAre(call.outputs[0], {1, detections, 4})) return BadOperand(3);
-  if (!DimsAre(call.outputs[1], {1, detections})) return BadOperand(4);
-  if (!DimsAre(call.outputs[2], {1, detections})) return BadOperand(5);
-  if (!DimsAre(call.outputs[3], {1})) return BadOperand(6);
+  if (!HasShape(call.outputs[0], {1, detections, 4})) return BadOperand(3);
+  if (!HasShape(call.outputs[1], {1, detections})) return BadOperand(4);
+  if (!HasShape(call.outputs[2], {1, detections})) return BadOperand(5);
+  if (!HasShape(call.outputs[3], {1})) return BadOperand(6);
   // Each suppression compares a box with those behind it; a regular one runs for each class.
   const uint64_t boxes_count = static_cast<uint64_t>(n), rounds = p.regular() ? static_cast<uint64_t>(p.classes()) : 1;
   AddWork(work, boxes_count * boxes_count, rounds);
   AddWork(work, scores.size(), static_cast<uint64_t>(p.max_classes()));
   AddWork(work, static_cast<uint64_t>(detections), rounds);
+  return {};
+}
+
+Status CheckNonMaxSuppression(const KernelCall& call, Numerics, uint64_t& work) {
+  using enum DataType;
+  TAKT_TRY(CheckOperands(call, {kFloat32, kFloat32, kInt32, kFloat32, kInt32}));
+  const auto& p = call.params<schema::NonMaxSuppressionParams>();
+  const bool numbers = p.score_threshold() == p.score_threshold() && (p.sigma() == 0 || PositiveOk(p.sigma()));
+  if (!numbers || !(p.iou_threshold() >= 0 && p.iou_threshold() <= 1)) return BadParams();
+  const TensorRef &boxes = call.inputs[0], &indices = call.outputs[0];
+  if (boxes.rank != 2 || boxes.dims[1] != 4) return BadOperand(0);
+  if (!HasShape(call.inputs[1], {boxes.dims[0]})) return BadOperand(1);
+  if (indices.rank != 1) return BadOperand(2);
+  if (!HasShape(call.outputs[1], {indices.dims[0]})) return BadOperand(3);
+  if (call.outputs[2].rank != 0) return BadOperand(4);
+  AddWork(work, static_cast<uint64_t>(boxes.dims[0]), static_cast<uint64_t>(indices.dims[0]));
   return {};
 }
 

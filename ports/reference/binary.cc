@@ -41,6 +41,11 @@ float Apply(BinaryFunction function, float a, float b) {
       return (a - b) * (a - b);
     case prelu:
       return a >= 0.0f ? a : a * b;
+    case atan2:
+      return std::atan2(a, b);
+    case exclusive_or:
+    case right_shift:
+      break;
   }
   return a;
 }
@@ -75,6 +80,7 @@ E Apply(BinaryFunction function, E a, E b) {
   using U = std::make_unsigned_t<E>;
   const U ua = static_cast<U>(a), ub = static_cast<U>(b);
   const E rest = Remainder(a, b);
+  constexpr E kLastBit = 8 * sizeof(E) - 1;
   const bool inexact_below = rest != 0 && (rest < 0) != (b < 0);
   switch (function) {
     case add:
@@ -97,7 +103,12 @@ E Apply(BinaryFunction function, E a, E b) {
       return Power(a, b);
     case squared_difference:
       return static_cast<E>((ua - ub) * (ua - ub));
+    case exclusive_or:
+      return a ^ b;
+    case right_shift:
+      return a >> (b < 0 ? E{0} : b > kLastBit ? kLastBit : b);
     case prelu:
+    case atan2:
       break;
   }
   return a;

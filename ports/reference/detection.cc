@@ -1,4 +1,4 @@
-// detection_post_process
+// detection_post_process, non_max_suppression
 #include <algorithm>
 #include <cmath>
 
@@ -159,6 +159,49 @@ KernelNeed Need(const KernelCall& call) {
   return {.scratch = static_cast<uint32_t>(bytes)};
 }
 
+/// From two opposite corners.
+Box FromCorners(const float* c) {
+  return {std::min(c[0], c[2]), std::min(c[1], c[3]), std::max(c[0], c[2]), std::max(c[1], c[3])};
+}
+
+/// A score that is not above the threshold is one of a box that is chosen or dropped.
+void RunNonMaxSuppression(const KernelCall& call) {
+  const auto& p = call.params<schema::NonMaxSuppressionParams>();
+  const auto* boxes = call.inputs[0].as<const float>();
+  const int32_t count = call.inputs[0].dims[0], most = call.outputs[0].dims[0];
+  auto* scores = reinterpret_cast<float*>(call.scratch.data());
+  std::copy_n(call.inputs[1].as<const float>(), count, scores);
+  auto* indices = call.outputs[0].as<int32_t>();
+  auto* found = call.outputs[1].as<float>();
+  std::fill_n(indices, most, 0);
+  std::fill_n(found, most, 0.0f);
+  const auto box = [boxes](int32_t i) { return FromCorners(boxes + 4 * static_cast<ptrdiff_t>(i)); };
+  int32_t kept = 0;
+  for (; kept < most; ++kept) {
+    int32_t best = -1;
+    for (int32_t i = 0; i < count; ++i)
+      if (scores[i] > p.score_threshold() && (best < 0 || scores[i] > scores[best])) best = i;
+    if (best < 0) break;
+    indices[kept] = best;
+    found[kept] = scores[best];
+    scores[best] = p.score_threshold();
+    for (int32_t i = 0; i < count; ++i) {
+      if (!(scores[i] > p.score_threshold())) continue;
+      const float overlap = Overlap(box(best), box(i));
+      if (overlap >= p.iou_threshold())
+        scores[i] = p.score_threshold();
+      else if (p.sigma() > 0)
+        scores[i] *= std::exp(-0.5f / p.sigma() * overlap * overlap);
+    }
+  }
+  *call.outputs[2].as<int32_t>() = kept;
+}
+
+KernelNeed NeedOfNonMaxSuppression(const KernelCall& call) {
+  if (call.inputs[0].rank != 2) return {};  // The check refuses it.
+  return {.scratch = static_cast<uint32_t>(call.inputs[0].dims[0]) * static_cast<uint32_t>(sizeof(float))};
+}
+
 }  // namespace
 
 constexpr Kernel kDetectionPostProcessFloat32 = {{Op::kDetectionPostProcess,
@@ -168,5 +211,12 @@ constexpr Kernel kDetectionPostProcessFloat32 = {{Op::kDetectionPostProcess,
                                                  &CheckDetectionPostProcess<Numerics::kAny>,
                                                  &RunDetection,
                                                  &Need};
+constexpr Kernel kNonMaxSuppressionFloat32 = {{Op::kNonMaxSuppression,
+                                               Numerics::kAny,
+                                               Layout::kNeutral,
+                                               {DataType::kFloat32, DataType::kFloat32, DataType::kInt32}},
+                                              &CheckNonMaxSuppression<Numerics::kAny>,
+                                              &RunNonMaxSuppression,
+                                              &NeedOfNonMaxSuppression};
 
 }  // namespace takt::reference

@@ -240,6 +240,22 @@ TEST(TfliteElementwise, ComparisonsAndLogic) {
   Expect({LOGICAL_NOT, {a}, Of(BOOL, {4}, {1, 1, 0, 0})});
 }
 
+TEST(TfliteElementwise, Bits) {
+  using enum BuiltinOperator;
+  for (const TensorType type : {TensorType::INT8, INT32, INT64}) {
+    Expect(
+        {BITWISE_XOR, {Of(type, {2, 2}, {5, -1, 127, 0}), Of(type, {2}, {3, 1})}, Of(type, {2, 2}, {6, -2, 124, 1})});
+    Expect({RIGHT_SHIFT,
+            {Of(type, {4}, {100, -3, 7, -1}), Of(type, {4}, {3, 1, -2, 99})},
+            Of(type, {4}, {12, -2, 7, -1})});
+  }
+  const OperatorCase real = {BITWISE_XOR, {Float({1}, {1}), Float({1}, {1})}, Float({1}, {0})};
+  EXPECT_NE(Messages(Convert(real)).find("takes int8, int16, int32 or int64"), std::string::npos);
+  Expect({ATAN2,
+          {Float({4}, {1, -1, 0, 2}), Float({4}, {1, -1, -1, 0})},
+          Float({4}, {M_PI / 4, -3 * M_PI / 4, M_PI, M_PI / 2})});
+}
+
 TEST(TfliteElementwise, SelectCastWhere) {
   using enum BuiltinOperator;
   const Operand condition = Of(BOOL, {2}, {1, 0});

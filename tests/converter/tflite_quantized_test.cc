@@ -200,7 +200,7 @@ TEST(TfliteQuantized, ReductionsAndNormalizations) {
                    tflite::BuiltinOptions::SoftmaxOptions,
                    [](auto& fbb) { return tflite::CreateSoftmaxOptions(fbb, 1).Union(); }});
   cases.push_back({LOG_SOFTMAX, {{1, 2}}, {{0, 1}}, {1, 2}, {-std::log(1 + e), 1 - std::log(1 + e)}});
-  cases.push_back({L2_NORMALIZATION, {{1, 2}}, {{1.5, 2}}, {1, 2}, {0.6, 0.8}});
+  cases.push_back({L2_NORMALIZATION, {{1, 2}}, {{1.5, 2}}, {1, 2}, {0.6, 0.8}, 1.0f / 128, 0});
   RunAll(cases);
 }
 

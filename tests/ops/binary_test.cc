@@ -23,7 +23,17 @@ const std::map<std::string, double (*)(double, double)> kFunctions = {
     {"minimum", [](double a, double b) { return std::min(a, b); }},
     {"power", [](double a, double b) { return std::pow(a, b); }},
     {"squared_difference", [](double a, double b) { return (a - b) * (a - b); }},
-    {"prelu", [](double a, double b) { return a >= 0 ? a : a * b; }}};
+    {"prelu", [](double a, double b) { return a >= 0 ? a : a * b; }},
+    {"atan2", [](double a, double b) { return std::atan2(a, b); }},
+    {"exclusive_or",
+     [](double a, double b) { return static_cast<double>(static_cast<int64_t>(a) ^ static_cast<int64_t>(b)); }},
+    {"right_shift", [](double a, double b) { return std::floor(std::ldexp(a, -static_cast<int>(std::max(0.0, b)))); }}};
+
+/// Whether the function is one of real numbers, or of integers.
+bool Has(const std::string& function, DataType type) {
+  if (function == "prelu" || function == "atan2") return type == DataType::kFloat32;
+  return type != DataType::kFloat32 || (function != "exclusive_or" && function != "right_shift");
+}
 
 std::string Function(const OpCase& c) {
   return std::get<std::string>(c.attributes.at("function"));
@@ -111,7 +121,7 @@ std::vector<OpCase> Shapes(const std::string& function, DataType type) {
 TEST(Binary, EqualsOracle) {
   for (const auto& [function, f] : kFunctions)
     for (const DataType type : {DataType::kFloat32, DataType::kInt32, DataType::kInt64})
-      if (function != "prelu" || type == DataType::kFloat32) RunCases(kBinary, Shapes(function, type));
+      if (Has(function, type)) RunCases(kBinary, Shapes(function, type));
 }
 
 /// Ranks 0 to 6, dimensions of 1 and missing ones on either side; failures name the seed.
@@ -140,6 +150,8 @@ TEST(Binary, OfIntegersIsDefinedForAllValues) {
   };
   for (const char* function : {"add", "subtract", "divide", "floor_divide", "floor_modulo"})
     RunCases(kBinary, {Case(function, fixed({kMax, kMin, kMin, 5, -5, 0}), fixed({1, 1, -1, 0, 0, 0}), fixed({0}))});
+  RunCases(kBinary,
+           {Case("right_shift", fixed({kMin, kMax, -1, 5, -9, 1}), fixed({31, kMax, 99, kMin, 1, 0}), fixed({0}))});
   RunCases(kBinary, {Case("power", fixed({1, -1, -1, 2, 0, -3, 0}), fixed({-3, -3, -4, -1, -2, 3, 0}), fixed({0}))});
 }
 
@@ -173,7 +185,7 @@ TEST(Binary, RejectsWhatBreaksItsRule) {
       {"a broadcasts", Site::kOpOperands, [](MutableCall& m) { m.dims[0][1] = 2; }},
       {"b broadcasts", Site::kOpOperands, [](MutableCall& m) { m.dims[1][0] = 2; }},
       {"rank below the output's", Site::kOpOperands, [](MutableCall& m) { m.outputs[0].rank = 1; }},
-      {"function", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_function(static_cast<F>(11)); }},
+      {"function", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_function(static_cast<F>(14)); }},
       {"clamp", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutable_clamp().mutate_max(NAN); }},
       {"a's zero point", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_a_zero_point(128); }},
       {"b's zero point", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_b_zero_point(-129); }},
@@ -194,7 +206,12 @@ TEST(Binary, RejectsWhatBreaksItsRule) {
   const OpCase integer =
       Case("add", Plain(DataType::kInt32, {2, 3}), Plain(DataType::kInt32, {3}), Plain(DataType::kInt32, {}));
   ExpectRejections(kBinary, integer, Numerics::kFp32Rne,
-                   {{"no prelu", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_function(F::prelu); }}});
+                   {{"no prelu", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_function(F::prelu); }},
+                    {"no atan2", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_function(F::atan2); }}});
+  const OpCase real = Case("add", Float({2, 3}), Float({3}), Float({}));
+  ExpectRejections(
+      kBinary, real, Numerics::kFp32Rne,
+      {{"no bits", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_function(F::exclusive_or); }}});
 }
 
 }  // namespace

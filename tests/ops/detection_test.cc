@@ -1,4 +1,4 @@
-// detection_post_process
+// detection_post_process, non_max_suppression
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -159,6 +159,59 @@ TEST(DetectionPostProcess, RejectsWhatBreaksItsRule) {
        {"dims of the classes", Site::kOpOperands, [](MutableCall& m) { m.dims[4][1] = 9; }},
        {"dims of the scores", Site::kOpOperands, [](MutableCall& m) { m.dims[5][1] = 9; }},
        {"one count", Site::kOpOperands, [](MutableCall& m) { m.dims[6][0] = 2; }}});
+}
+
+Results Suppress(const OpCase& c, const Inputs& in) {
+  const auto most = static_cast<int32_t>(Int(c, "max_outputs"));
+  std::vector<double> scores = in[1].real;
+  const auto box = [&](size_t i) {
+    const double* v = &in[0].real[4 * i];
+    return Box{std::min(v[0], v[2]), std::min(v[1], v[3]), std::max(v[0], v[2]), std::max(v[1], v[3])};
+  };
+  Results y = {Values({most}), Values({most}), Values(Dims())};
+  for (size_t k = 0; k < static_cast<size_t>(most); ++k) {
+    const auto best = static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+    if (!(scores[best] > Real(c, "score_threshold"))) break;
+    y[0][k] = static_cast<double>(best), y[1][k] = scores[best], y[2][0] += 1;
+    scores[best] = -INFINITY;
+    for (size_t i = 0; i < scores.size(); ++i) {
+      const double overlap = Overlap(box(best), box(i));
+      if (overlap >= Real(c, "iou_threshold")) scores[i] = -INFINITY;
+      if (Real(c, "sigma") > 0) scores[i] *= std::exp(-overlap * overlap / (2 * Real(c, "sigma")));
+    }
+  }
+  return y;
+}
+const OpTraits kSuppression = {.op = Op::kNonMaxSuppression, .oracle = Suppress};
+
+OpCase SuppressionCase(int32_t boxes, int64_t most, double overlap = 0.5, double least = 0.1, double sigma = 0) {
+  return {{Float({boxes, 4}, 0, 1), Float({boxes}, 0, 1)},
+          {Plain(DataType::kInt32, {}), Float({}), Plain(DataType::kInt32, {})},
+          {{"max_outputs", most}, {"iou_threshold", overlap}, {"score_threshold", least}, {"sigma", sigma}}};
+}
+
+TEST(NonMaxSuppression, EqualsOracle) {
+  RunCases(kSuppression, {SuppressionCase(60, 10), SuppressionCase(60, 60, 0.1), SuppressionCase(60, 60, 1, -1),
+                          SuppressionCase(1, 4), SuppressionCase(40, 40, 0), SuppressionCase(20, 5, 0.5, 2),
+                          SuppressionCase(50, 50, 0.7, 0.2, 0.5), SuppressionCase(50, 20, 1, 0.05, 0.1)});
+}
+
+TEST(NonMaxSuppression, RejectsWhatBreaksItsRule) {
+  using P = schema::NonMaxSuppressionParams;
+  ExpectRejections(
+      kSuppression, SuppressionCase(20, 5), Numerics::kFp32Rne,
+      {{"an overlap up to 1", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_iou_threshold(1.5f); }},
+       {"a threshold that is a number", Site::kOpParams,
+        [](MutableCall& m) { m.params<P>().mutate_score_threshold(std::nanf("")); }},
+       {"sigma", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutate_sigma(-1); }},
+       {"corners", Site::kOpOperands, [](MutableCall& m) { m.dims[0][1] = 3; }},
+       {"a score for each box", Site::kOpOperands, [](MutableCall& m) { m.dims[1][0] = 19; }},
+       {"as many scores as indices", Site::kOpOperands, [](MutableCall& m) { m.dims[3][0] = 4; }},
+       {"one count", Site::kOpOperands, [](MutableCall& m) {
+          m.dims[4] = {1};
+          m.outputs[2].dims = m.dims[4].data();
+          m.outputs[2].rank = 1;
+        }}});
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace takt::test {
 namespace {
 
-constexpr size_t kMaxParams = 256;
+constexpr size_t kMaxParams = 512;
 
 /// Copies the operands and params of the plan's first step of `op`.
 MutableCall CallOf(const Plan& plan, Op op) {

@@ -102,6 +102,28 @@ TEST(TfliteIndex, ConstantsAreFolded) {
   for (const DataCase& c : cases) RunData(c, kInt32);
 }
 
+/// Boxes of one size; the first two overlap by a third, the last is far off. Scores are 1, 2, 3, 4.
+DataCase Suppression(Code code, double most, double overlap, std::vector<Output> outputs) {
+  const auto real = [](double value) { return Input{{}, {value}, kFloat32}; };
+  DataCase c = {
+      "",
+      code,
+      {Same({4, 4}, {0, 0, 2, 2, 0, 1, 2, 3, 2, 3, 0, 1, 7, 7, 9, 9}), X({4}), Scalar(most), real(overlap), real(1.5)},
+      std::move(outputs)};
+  if (code == Code::NON_MAX_SUPPRESSION_V5) c.inputs.push_back(real(0));
+  return c;
+}
+
+TEST(TfliteIndex, Suppression) {
+  const auto none = Suppression(Code::NON_MAX_SUPPRESSION_V4, 0, 0.5, {{{1}, {}, kInt32}, {{}, {}, kInt32}});
+  RunData(Suppression(Code::NON_MAX_SUPPRESSION_V4, 5, 0.5, {{{5}, {3, 2, 0, 0, 0}, kInt32}, {{}, {2}, kInt32}}),
+          kFloat32);
+  RunData(Suppression(Code::NON_MAX_SUPPRESSION_V5, 3, 1,
+                      {{{3}, {3, 2, 0}, kInt32}, {{3}, {4, 3, 0}, kFloat32}, {{}, {2}, kInt32}}),
+          kFloat32);
+  ExpectRefused(none, kFloat32, "gives an output of shape [0]");
+}
+
 TEST(TfliteIndex, NamesWhatIsWrong) {
   struct Wrong {
     DataCase c;

@@ -76,7 +76,7 @@ class Importer : public SubgraphReader {
   ir::TensorId FloatWeights(const Operator& op, int index, size_t i);
   void CheckVariables();
   void Reshape(size_t first_node);
-  bool IsEmpty(int32_t id) const { return IsTensor(id) && graph_.tensor(id).element_count() == 0; }
+  bool IsEmpty(int32_t id) const { return IsTensor(id) && std::ranges::count(graph_.tensor(id).dims, 0) != 0; }
   bool IsVariable(size_t id) const { return subgraph_->tensors()->Get(static_cast<uint32_t>(id))->is_variable(); }
   bool IsTensor(int32_t id) const { return id >= 0 && static_cast<size_t>(id) < subgraph_->tensors()->size(); }
   void Error(std::string message, const std::string& tensor = "", int node = -1, const std::string& node_name = "") {

@@ -79,7 +79,7 @@ TensorId LogisticTable(backend::StepBuilder& step) {
 std::vector<int16_t> InterpolationTable(backend::StepBuilder& step, const std::function<double(double)>& value) {
   bool near_tie = false;
   const auto rounded = [&near_tie](double v) {
-    const auto entry = RoundComputed(std::clamp(v, -65536.0, 65536.0));
+    const auto entry = RoundComputed(std::isnan(v) ? 0.0 : std::clamp(v, -65536.0, 65536.0));
     near_tie = near_tie || !entry;
     return entry.value_or(0);
   };

@@ -31,7 +31,7 @@ class Memory {
     if (t.is_constant()) return reinterpret_cast<std::byte*>(const_cast<uint8_t*>(t.data->data())) + offset;
     std::vector<Block>& blocks = blocks_[base];
     if (blocks.empty()) blocks.resize(static_cast<size_t>(t.byte_size()) / sizeof(Block) + 1);
-    return blocks.front().bytes + offset;
+    return reinterpret_cast<std::byte*>(blocks.data()) + offset;
   }
 
   const ir::Graph& graph_;

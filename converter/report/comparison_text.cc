@@ -1,6 +1,7 @@
 // Comparisons for terminals, for pull requests and for CI.
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -47,7 +48,8 @@ std::string StepsText(const Comparison& comparison) {
 /// Names come from models: XML has no place for control characters.
 std::string Escaped(std::string text) {
   std::replace_if(
-      text.begin(), text.end(), [](char c) { return c >= 0 && c < ' ' && c != '\n'; }, '?');
+      text.begin(), text.end(), [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\n'; },
+      '?');
   return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
 }
 

@@ -10,7 +10,7 @@ namespace {
 #define TAKT_OP(Name, name, file, min_inputs, max_inputs, outputs, traits)                          \
   static_assert(static_cast<int>(Op::k##Name) == static_cast<int>(schema::Params::Name),            \
                 #name ": the row's place in op_table.inc differs from its member in union Params"); \
-  static_assert(min_inputs <= max_inputs && max_inputs + outputs + 1 <= kMaxOperands, #name ": arity");
+  static_assert((min_inputs) <= (max_inputs) && (max_inputs) + (outputs) + 1 <= kMaxOperands, #name ": arity");
 #define TAKT_GRAPH_OP(Name, name, file, min_inputs, max_inputs, outputs)
 #include "schema/op_table.inc"
 #undef TAKT_OP

@@ -10,8 +10,8 @@ static Status CheckReducedShape(const TensorRef& x, const TensorRef& y, const fl
                                 uint32_t count) {
   uint32_t reduced = 0;
   if (count > x.rank) return BadParams();
-  for (uint16_t i = 0; i < count; ++i) {
-    const uint32_t axis = axes.Get(i);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t axis = axes.Get(static_cast<uint16_t>(i));
     if (axis >= x.rank || (reduced >> axis & 1) != 0) return BadParams();
     reduced |= 1u << axis;
   }

@@ -17,7 +17,7 @@ struct Reduction {
   template <typename Params>
   Reduction(const TensorRef& x, const Params& p) {
     uint32_t mask = 0;
-    for (uint16_t i = 0; i < p.count(); ++i) mask |= 1u << p.axes()->Get(i);
+    for (uint32_t i = 0; i < p.count(); ++i) mask |= 1u << p.axes()->Get(static_cast<uint16_t>(i));
     ptrdiff_t strides[kMaxRank] = {};
     DenseStrides(x, strides);
     for (int d = 0; d < x.rank; ++d) {

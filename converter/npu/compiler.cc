@@ -55,6 +55,11 @@ struct Group {
   std::vector<CompiledLayer> layers;
 };
 
+bool IsWhole(const Group& group) {
+  const CompiledLayer& first = group.layers[0];
+  return first.tiles.size == TileCount(first.layer, first.tiling);
+}
+
 /// Makes one job of a group.
 class JobBuilder {
  public:
@@ -179,7 +184,7 @@ std::string JobBuilder::Build() {
   for (CompiledLayer& compiled : group_.layers) {
     compiled.first_command = emitter.writer().position();
     const Layer& l = compiled.layer;
-    emitter.Emit(l, compiled.tiling, {Place(l.x), Place(l.y), Place(l.skip), kConstantBase}, graph_);
+    emitter.Emit(l, compiled.tiling, compiled.tiles, {Place(l.x), Place(l.y), Place(l.skip), kConstantBase}, graph_);
   }
   emitter.Close();
   for (uint32_t i = 0; i < spec.bases.size(); ++i) {
@@ -233,7 +238,10 @@ std::optional<CompiledLayer> Compiler::Supported(size_t step) {
   made.node = steps_[step].node;
   if (auto layer = MakeLayer(graph_, steps_[step], reason)) {
     made.layer = *layer;
-    if (ChooseTiling(machine_, made.layer, made.tiling, reason)) return made;
+    if (ChooseTiling(machine_, made.layer, made.tiling, reason)) {
+      made.tiles = {0, TileCount(made.layer, made.tiling)};
+      return made;
+    }
   } else {
     reason = "the NPU wants that " + reason;
   }
@@ -256,7 +264,7 @@ void Compiler::CheckBound(size_t step, uint64_t cycles) {
   diagnostics_.Warning(
       Where(graph_, steps_[step]),
       absl::StrCat(OpName(steps_[step].op), " takes ", cycles, " cycles, and --max-step-us allows ", max_step_cycles_,
-                   "; one layer is not split: use a smaller one or a faster machine"));
+                   "; neither a step of the host nor a tile is split: use a smaller layer or a faster machine"));
 }
 
 void Compiler::AddJob(size_t first, JobBuilder& job) {
@@ -278,14 +286,24 @@ void Compiler::AddJob(size_t first, JobBuilder& job) {
   made_.jobs.push_back(std::move(job.report));
 }
 
+/// Between layers, or between the tiles of the only one.
 void Compiler::CloseHalves(Group group) {
   const size_t count = group.layers.size();
+  if (count == 1) {
+    Group rest = group;
+    Part &begin = group.layers[0].tiles, &end = rest.layers[0].tiles;
+    begin.size /= 2;
+    end = {begin.first + begin.size, end.size - begin.size};
+    Close(std::move(group));
+    return Close(std::move(rest));
+  }
   const auto middle = group.layers.begin() + static_cast<ptrdiff_t>(count / 2);
   Close({group.first, {group.layers.begin(), middle}});
   Close({group.first + count / 2, {middle, group.layers.end()}});
 }
 
 /// Makes a group one job, or host steps if those cost less; two halves if it shares too many tensors or takes too long.
+/// The part of a layer stays where its other parts are.
 void Compiler::Close(Group group) {
   const size_t count = group.layers.size();
   if (count == 0) return;
@@ -299,11 +317,11 @@ void Compiler::Close(Group group) {
   const uint64_t npu = job.report.timing.Cycles(machine_);
   if (!wrong.empty()) {
     diagnostics_.Error(Where(graph_, steps_[group.first]), "internal error of the NPU compiler: " + wrong);
-  } else if (npu > host) {
+  } else if (npu > host && IsWhole(group)) {
     for (size_t s = 0; s < count; ++s)
       Host(group.first + s, absl::StrCat("a job of its own would take ", npu, " cycles"));
-  } else if (npu > max_step_cycles_ && count > 1) {
-    CloseHalves({group.first, std::move(job.report.layers)});
+  } else if (npu > max_step_cycles_ && (count > 1 || group.layers[0].tiles.size > 1)) {
+    CloseHalves(std::move(group));
   } else {
     CheckBound(group.first, npu);
     AddJob(group.first, job);
@@ -326,6 +344,10 @@ Compilation Compiler::Run() {
     group_.layers.push_back(std::move(*layer));
   }
   Close(std::exchange(group_, {}));
+  if (made_.jobs.size() > kMaxJobs) {
+    diagnostics_.Error({graph_.name, -1, "", ""}, absl::StrCat("takes ", made_.jobs.size(), " jobs, a device keeps ",
+                                                               kMaxJobs, "; allow longer steps (--max-step-us)"));
+  }
   if (!made_.device.jobs.empty()) made_.device.devices = {kDeviceName};
   made_.device.clock_hz = machine_.clock_hz;
   made_.device.machine.resize(sizeof(Machine));

@@ -9,6 +9,7 @@
 #include "converter/backend/job_spec.h"
 #include "converter/backend/step_builder.h"
 #include "converter/base/diagnostics.h"
+#include "converter/npu/boxes.h"
 #include "converter/npu/tiling.h"
 #include "ports/npu_emu/model/timing.h"
 
@@ -16,11 +17,12 @@ namespace takt::npu {
 
 inline constexpr const char* kDeviceName = "npu_emu";
 
-/// One layer of a job, for reports: which step of the host's list it was and where its commands begin in the stream.
+/// One layer of a job, or some of its tiles: which node it was and where its commands begin in the stream.
 struct CompiledLayer {
   int node = -1;
   Layer layer;
   Tiling tiling;
+  Part tiles;
   uint32_t first_command = 0;
 };
 
@@ -37,8 +39,8 @@ struct Compilation {
 };
 
 /// Replaces runs of steps that the NPU can run by Submit and Wait. What stays on the host is named with its reason and
-/// its cost. Jobs longer than `max_step_cycles` are split between layers; what stays longer is a warning. The same
-/// input gives the same output.
+/// its cost. Jobs longer than `max_step_cycles` are split between layers, a layer between tiles; what stays longer is a
+/// warning. The same input gives the same output.
 Compilation Compile(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine,
                     Diagnostics& diagnostics, uint64_t max_step_cycles = UINT64_MAX);
 

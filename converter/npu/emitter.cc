@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "converter/npu/boxes.h"
 #include "ports/npu_emu/model/access.h"
 #include "ports/npu_emu/model/cost.h"
 
@@ -50,7 +49,7 @@ class LayerEmitter {
   LayerEmitter(Emitter& e, const Layer& layer, const Tiling& tiling, const LayerPlace& place, const ir::Graph& graph)
       : e_(e), w_(e.w_), l_(layer), t_(tiling), place_(place), graph_(graph) {}
 
-  void Run();
+  void Run(Part tiles);
 
  private:
   struct Tile {
@@ -298,12 +297,12 @@ void LayerEmitter::ReleaseAll() {
   if (held_parameters_) e_.parameter_.Release(w_);
 }
 
-void LayerEmitter::Run() {
+void LayerEmitter::Run(Part tiles) {
   const auto rows = static_cast<uint32_t>(CeilDiv(l_.out_height, t_.out_height));
   const auto columns = static_cast<uint32_t>(CeilDiv(l_.out_width, t_.out_width));
   const uint32_t spatial = rows * columns;
   const auto depth = static_cast<uint32_t>(CeilDiv(l_.out_channels, t_.out_channels));
-  for (uint32_t n = 0; n < spatial * depth; ++n) {
+  for (uint32_t n = tiles.first; n < tiles.first + tiles.size; ++n) {
     const uint32_t s = t_.channels_outer ? n % spatial : n / depth, d = t_.channels_outer ? n / spatial : n % depth;
     const Tile tile = {PartOf(s / columns, t_.out_height, l_.out_height),
                        PartOf(s % columns, t_.out_width, l_.out_width), PartOf(d, t_.out_channels, l_.out_channels)};
@@ -327,8 +326,9 @@ Emitter::Emitter(const Machine& machine)
   for (const Channel* channel : {&x_, &weight_, &a_, &b_, &acc_, &out_, &parameter_, &skip_}) channel->Open(w_);
 }
 
-void Emitter::Emit(const Layer& layer, const Tiling& tiling, const LayerPlace& place, const ir::Graph& graph) {
-  LayerEmitter(*this, layer, tiling, place, graph).Run();
+void Emitter::Emit(const Layer& layer, const Tiling& tiling, Part tiles, const LayerPlace& place,
+                   const ir::Graph& graph) {
+  LayerEmitter(*this, layer, tiling, place, graph).Run(tiles);
 }
 
 void Emitter::Close() {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "converter/npu/boxes.h"
 #include "converter/npu/stream_writer.h"
 #include "converter/npu/tiling.h"
 
@@ -55,7 +56,8 @@ class Emitter {
  public:
   explicit Emitter(const Machine& machine);
 
-  void Emit(const Layer& layer, const Tiling& tiling, const LayerPlace& place, const ir::Graph& graph);
+  /// The layer's tiles of the range `tiles`, in the order in which the tiling visits them.
+  void Emit(const Layer& layer, const Tiling& tiling, Part tiles, const LayerPlace& place, const ir::Graph& graph);
   /// Ends the job; no layer may follow.
   void Close();
 

@@ -201,6 +201,12 @@ uint32_t Granule(const Machine& m) {
 
 }  // namespace
 
+uint32_t TileCount(const Layer& layer, const Tiling& tiling) {
+  return static_cast<uint32_t>(CeilDiv(layer.out_height, tiling.out_height) *
+                               CeilDiv(layer.out_width, tiling.out_width) *
+                               CeilDiv(layer.out_channels, tiling.out_channels));
+}
+
 bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, std::string& reason) {
   const bool blocks = machine.array.kind == ArrayKind::kUblock && layer.kind != LayerKind::kAdd;
   const uint32_t any = 0xFFFF;
@@ -208,8 +214,7 @@ bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, st
   const bool same_channels = layer.kind == LayerKind::kDepthwise || layer.kind == LayerKind::kPool;
   const Estimator estimate(machine, layer);
   const auto key = [&](const Tiling& t) {
-    const uint64_t tiles = CeilDiv(layer.out_height, t.out_height) * CeilDiv(layer.out_width, t.out_width) *
-                           CeilDiv(layer.out_channels, t.out_channels) * CeilDiv(layer.channels, t.in_channels);
+    const uint64_t tiles = TileCount(layer, t) * CeilDiv(layer.channels, t.in_channels);
     return std::tuple(Coarse(t.estimate), tiles, t.estimate, ~t.out_channels, ~t.out_height, ~t.out_width,
                       ~t.in_channels, !t.channels_outer);
   };

@@ -21,6 +21,9 @@ constexpr uint64_t InputExtent(uint32_t n, uint32_t stride, uint32_t kernel, uin
   return uint64_t{n - 1} * stride + uint64_t{kernel - 1} * dilation + 1;
 }
 
+/// Tiles of the whole layer.
+uint32_t TileCount(const Layer& layer, const Tiling& tiling);
+
 /// The tiling with the smallest estimate; ties by fewer tiles, then by larger sizes, so that the order is total. False
 /// if no tile fits: `reason` names the buffer and the missing bytes.
 bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, std::string& reason);

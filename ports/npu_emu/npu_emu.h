@@ -28,8 +28,6 @@ class VirtualClock {
 /// be used, when the clock reaches its end. Wait moves the clock there; each Poll moves it on by a microsecond.
 class NpuEmu final : public Device {
  public:
-  static constexpr uint32_t kMaxJobs = 256;
-
   /// Bytes that Init wants, 64-aligned.
   static uint32_t WorkspaceBytes(const Machine& machine);
 

@@ -15,22 +15,29 @@ class MaxStep(CliTest):
 
     def test_jobs_are_split_and_bytes_stay(self):
         outputs, longest, jobs = [], [], []
-        for name, bound in (("free", ()), ("bound", ("--max-step-us", 60))):
+        for name, bound in (("free", ()), ("between layers", ("--max-step-us", 60)), ("in layers", ("--max-step-us", 20))):
             plan = self.out / f"{name}.takt"
             report = self.json("convert", MODEL, "-o", plan, *self.NPU, *bound)
             longest.append(report["longest_step_ticks"])
             jobs.append(sum(step["op"] == "submit" for step in report["steps"]))
             self.succeeds("run", plan, "--input", self.image, "--output-dir", self.out / name)
             outputs.append((self.out / name / "out_0.bin").read_bytes())
-        self.assertEqual(outputs[0], outputs[1])
-        self.assertGreater(jobs[1], jobs[0])
-        self.assertLess(longest[1], longest[0])
+        self.assertEqual(outputs, [outputs[0]] * 3)
+        self.assertLess(jobs[0], jobs[1])
+        self.assertGreater(jobs[2], 8)  # The model's operators.
+        self.assertGreater(longest[0], longest[1])
         self.assertLessEqual(longest[1], 60 * 500)  # The machine has 500 MHz.
+        self.assertLessEqual(longest[2], 20 * 500)
 
     def test_what_stays_longer_is_named(self):
         done = takt("convert", MODEL, "-o", self.out / "a.takt", *self.NPU, "--max-step-us", 5)
         self.assertEqual(done.returncode, 0)
         self.assertIn("--max-step-us allows 2500", done.stderr)
+
+    def test_more_jobs_than_a_device_keeps(self):
+        self.fails(1, ["jobs, a device keeps 1024", "allow longer steps"], "convert", MODEL, "-o", self.out / "a.takt",
+                   "--target", "ethos-u55-32", "--set", "buffers.output=64", "--set", "buffers.accumulator=256", "--max-step-us", 1)
+        self.assertFalse((self.out / "a.takt").exists())
 
     def test_cpu_targets_have_no_costs(self):
         self.fails(1, ["--max-step-us", "not known of target host"], "convert", MODEL, "-o", self.out / "a.takt", "--max-step-us", 5)

@@ -13,6 +13,7 @@
 #include "converter/cli/jitter.h"
 #include "converter/cli/machine.h"
 #include "converter/cli/measure.h"
+#include "converter/cli/refusals.h"
 #include "converter/cli/session.h"
 #include "converter/cli/subject.h"
 #include "converter/cli/verbs.h"
@@ -64,7 +65,10 @@ nlohmann::ordered_json BenchJson(const Options& options, const PlanFile& file, c
   for (uint32_t i = 0; i < measured.step_sums.size(); ++i) {
     const double share =
         step_total == 0 ? 0 : static_cast<double>(measured.step_sums[i]) / static_cast<double>(step_total);
-    json["steps"].push_back({{"index", i}, {"name", report::StepName(file.plan(), i)}, {"share", share}});
+    nlohmann::ordered_json step = {{"index", i}, {"name", report::StepName(file.plan(), i)}, {"share", share}};
+    const std::string refusal = PortRefusal(options.measure.port, file.plan(), i);
+    if (!refusal.empty()) step["on_reference"] = refusal;
+    json["steps"].push_back(step);
   }
   return json;
 }
@@ -125,8 +129,10 @@ int Run(const Options& options) {
   }
   std::printf("%s", HistogramText(Histogram(measured.sorted)).c_str());
   for (const auto& step : json["steps"]) {
-    std::printf("%4u %5.1f %%  %s\n", step["index"].get<uint32_t>(), 100 * step["share"].get<double>(),
-                step["name"].get<std::string>().c_str());
+    const std::string refusal = step.value("on_reference", "");
+    std::printf("%4u %5.1f %%  %s%s\n", step["index"].get<uint32_t>(), 100 * step["share"].get<double>(),
+                step["name"].get<std::string>().c_str(),
+                refusal.empty() ? "" : absl::StrCat("  (reference port: ", refusal, ")").c_str());
   }
   return kDone;
 }

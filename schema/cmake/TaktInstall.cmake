@@ -18,6 +18,12 @@ if(TARGET takt)
   install(TARGETS takt_port_posix EXPORT TaktTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(TARGETS takt EXPORT TaktTargets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(TARGET takt_port_xnnpack)  # An export of its own, which the package leaves out where XNNPACK is missing.
+  target_include_directories(takt_port_xnnpack INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/takt>)
+  install(TARGETS takt_port_xnnpack EXPORT TaktXnnpackTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT TaktXnnpackTargets NAMESPACE takt:: DESTINATION ${package_dir})
+  install(FILES schema/cmake/FindXNNPACK.cmake DESTINATION ${package_dir})
+endif()
 configure_package_config_file(schema/cmake/TaktConfig.cmake.in ${CMAKE_BINARY_DIR}/TaktConfig.cmake
   INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/TaktConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -8,10 +8,11 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <string>
 
 #include "converter/backend/convert.h"
 #include "engine/core/interpreter.h"
-#include "ports/reference/kernels.h"
+#include "tests/support/ports.h"
 
 // glibc's own entry points, behind the names that this program takes over.
 extern "C" {
@@ -66,43 +67,46 @@ int CallsDuring(const auto& work) {
   return calls;
 }
 
-TEST(AllocationTest, TheTrapSees) {
+TEST(AllocationTrap, Sees) {
   int* volatile made = nullptr;
   EXPECT_EQ(CallsDuring([&] { made = new int; }), 1);
   EXPECT_EQ(CallsDuring([&] { delete made; }), 1);
 }
 
-TEST(AllocationTest, NoneFromOpenToTheEndOfInvoke) {
+class AllocationTest : public testing::TestWithParam<test::KernelPort> {};
+INSTANTIATE_TEST_SUITE_P(Ports, AllocationTest, testing::ValuesIn(test::KernelPorts()),
+                         [](const auto& port) { return std::string(port.param.name); });
+
+TEST_P(AllocationTest, NoneFromOpenToTheEndOfInvoke) {
   std::ifstream file(std::filesystem::path(TAKT_SAMPLES_DIR) / "fashion/fashion.tflite", std::ios::binary);
   const std::vector<uint8_t> model{std::istreambuf_iterator<char>(file), {}};
   const Conversion made = ConvertTflite(model, "fashion", {});
   ASSERT_FALSE(made.plan.empty());
   struct alignas(64) Memory {
-    std::byte plan[1 << 18], activation[1 << 18], runtime[1 << 14];
+    std::byte plan[1 << 18], activation[1 << 18], runtime[1 << 20], input[1 << 12];
   };
   const auto memory = std::make_unique<Memory>();
   ASSERT_LE(made.plan.size(), sizeof(memory->plan));
   std::memcpy(memory->plan, made.plan.data(), made.plan.size());
   const std::span<const std::byte> bytes = std::span(memory->plan).first(made.plan.size());
   const std::span<std::byte> arenas[] = {memory->activation};
-  Status opened, bound, ran;
+  const KernelTable kernels = GetParam().kernels;
+  Status opened, bound, ran, rebound, ran_again;
   EXPECT_EQ(CallsDuring([&] {
               Plan plan;
               opened = plan.Open(bytes);
               Requirements need;
-              (void)ComputeRequirements(plan, reference::AllKernels(), need);
+              (void)ComputeRequirements(plan, kernels, need);
               Interpreter net;
-              bound = net.Init(plan, {.arenas = arenas,
-                                      .runtime = memory->runtime,
-                                      .kernels = reference::AllKernels(),
-                                      .devices = {},
-                                      .platform = {}});
+              bound = net.Init(
+                  plan,
+                  {.arenas = arenas, .runtime = memory->runtime, .kernels = kernels, .devices = {}, .platform = {}});
               ran = net.Invoke();
+              rebound = net.RebindInput(0, memory->input);
+              ran_again = net.Invoke();
             }),
             0);
-  EXPECT_EQ(opened, Status());
-  EXPECT_EQ(bound, Status());
-  EXPECT_EQ(ran, Status());
+  for (const Status status : {opened, bound, ran, rebound, ran_again}) EXPECT_EQ(status, Status());
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "ports/reference/kernels.h"
-
 namespace takt::test {
 namespace {
 
@@ -23,11 +21,12 @@ Bytes Copy(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-PlanRunner::PlanRunner(const Bytes& plan) : file_(plan.size()) {
+PlanRunner::PlanRunner(const Bytes& plan, KernelTable kernels, std::span<Device* const> devices)
+    : file_(plan.size()), kernels_(kernels), devices_(devices) {
   std::memcpy(file_.span().data(), plan.data(), plan.size());
   Require(plan_.Open(file_.span()));
   Requirements need;
-  Require(ComputeRequirements(plan_, reference::AllKernels(), need));
+  Require(ComputeRequirements(plan_, kernels_, need));
   for (uint32_t i = 0; i < need.arena_count; ++i) memory_.emplace_back(need.arenas[i].bytes);
   for (AlignedBytes& arena : memory_) arenas_.push_back(arena.span());
   memory_.emplace_back(need.runtime.bytes);
@@ -38,7 +37,8 @@ Status PlanRunner::Init() {
   InitOptions options;
   options.arenas = arenas_;
   options.runtime = memory_.back().span();
-  options.kernels = reference::AllKernels();
+  options.kernels = kernels_;
+  options.devices = devices_;
   return net_.Init(plan_, options);
 }
 

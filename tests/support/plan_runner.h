@@ -1,4 +1,4 @@
-// A plan with memory of its own, on the reference port.
+// A plan with memory of its own.
 #ifndef TAKT_TESTS_SUPPORT_PLAN_RUNNER_H_
 #define TAKT_TESTS_SUPPORT_PLAN_RUNNER_H_
 
@@ -10,6 +10,7 @@
 
 #include "engine/core/interpreter.h"
 #include "engine/plan/plan.h"
+#include "ports/reference/kernels.h"
 
 namespace takt::test {
 
@@ -32,7 +33,9 @@ class AlignedBytes {
 /// Whatever fails throws std::runtime_error with the status in words, which fails the test.
 class PlanRunner {
  public:
-  explicit PlanRunner(const Bytes& plan);
+  /// `devices`, if the plan has any, outlive this object.
+  explicit PlanRunner(const Bytes& plan, KernelTable kernels = reference::AllKernels(),
+                      std::span<Device* const> devices = {});
 
   /// Binds the open plan afresh; the constructor has done it once.
   Status Init();
@@ -52,6 +55,8 @@ class PlanRunner {
   void SetInputs(const std::vector<Bytes>& inputs);
 
   AlignedBytes file_;
+  KernelTable kernels_;
+  std::span<Device* const> devices_;
   Plan plan_;
   std::vector<AlignedBytes> memory_;  ///< The plan's arenas, then the runtime arena.
   std::vector<std::span<std::byte>> arenas_;

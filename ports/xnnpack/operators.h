@@ -41,6 +41,8 @@ struct alignas(16) State {
 };
 static_assert(State::kMaxAddresses >= 5 + 2, "conv2d_add has five inputs, an output, a scratch");
 
+inline constexpr const char* kTooLarge = "the operator takes more than 1 GiB";
+
 /// A row, and why XNNPACK leaves a step to the other table.
 struct Row {
   Kernel kernel;
@@ -63,10 +65,13 @@ class Step {
   static const char* Refusal(const KernelCall& call) {
     uint64_t work = 0;
     if (!kCheck(call, work).ok()) return "the step breaks its op's rule";
+    for (const TensorRef& t : call.inputs) {
+      if (t.size() > kMaxBytes) return kTooLarge;  // So that no product in Bytes overflows.
+    }
+    if (call.outputs[0].size() > kMaxBytes) return kTooLarge;
     const char* reason = nullptr;
     ((reason = reason != nullptr ? reason : Operators::Refusal(call)), ...);
-    if (reason == nullptr && Bytes(call) > kMaxBytes) reason = "the operator takes more than 1 GiB";
-    return reason;
+    return reason == nullptr && Bytes(call) > kMaxBytes ? kTooLarge : reason;
   }
 
   static KernelNeed Need(const KernelCall& call) {

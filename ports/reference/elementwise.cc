@@ -23,11 +23,11 @@ void RunAdd(const KernelCall& call) {
 template <typename A>
 void RunMul(const KernelCall& call) {
   using E = typename A::Element;
+  using Wide = typename A::Accumulator;
   const auto& p = call.params<schema::MulParams>();
   const A output(p.clamp(), p.output_zero_point());
   ForEachPair<E>(call, [&](E a, E b) {
-    return output.One(
-        static_cast<typename A::Accumulator>(Centered(a, p.a_zero_point()) * Centered(b, p.b_zero_point())), p);
+    return output.One(Wide(Centered(a, p.a_zero_point())) * Wide(Centered(b, p.b_zero_point())), p);
   });
 }
 

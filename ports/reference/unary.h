@@ -16,6 +16,7 @@ V Softplus(V x) {
 
 /// `alpha` where the function has that parameter.
 template <typename V>
+// NOLINTNEXTLINE(readability-function-size): a line or two for each function
 V EvaluateUnary(schema::UnaryFunction function, V x, V alpha) {
   using enum schema::UnaryFunction;
   const auto between = [](V v, V lo, V hi) { return v < lo ? lo : v > hi ? hi : v; };

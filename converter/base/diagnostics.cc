@@ -18,6 +18,11 @@ std::string Diagnostic::ToString() const {
   return place + (place.empty() ? "" : ": ") + kind + ": " + message;
 }
 
+void Diagnostics::Forget(size_t count) {
+  for (; all_.size() > count; all_.pop_back())
+    if (all_.back().severity == Severity::kError) --errors_;
+}
+
 void Diagnostics::Add(Severity severity, ModelLocation where, std::string message) {
   if (severity == Severity::kError) ++errors_;
   all_.push_back({severity, std::move(where), std::move(message)});

@@ -39,6 +39,9 @@ class Diagnostics {
   }
   void Error(ModelLocation where, std::string message) { Add(Severity::kError, std::move(where), std::move(message)); }
 
+  /// Leaves the first `count` findings.
+  void Forget(size_t count);
+
   bool ok() const { return errors_ == 0; }
   size_t error_count() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return all_; }

@@ -53,6 +53,21 @@ std::optional<int64_t> CustomOptions::Int(const char* key, int64_t low, int64_t 
   return std::nullopt;
 }
 
+std::optional<std::vector<int64_t>> CustomOptions::Ints(const char* key, int64_t low, int64_t high) {
+  if (!IsMap(key)) return std::nullopt;
+  const flexbuffers::Reference list = Value(aligned_, size_, key);
+  const flexbuffers::TypedVector values = list.AsTypedVector();
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; list.IsTypedVector() && i < values.size(); ++i) {
+    if (!values[i].IsIntOrUint() || values[i].AsInt64() < low || values[i].AsInt64() > high) break;
+    numbers.push_back(values[i].AsInt64());
+  }
+  if (list.IsTypedVector() && numbers.size() == values.size()) return numbers;
+  node_.Error(Named(key) + " is missing or no list of integers from " + std::to_string(low) + " to " +
+              std::to_string(high) + "; the file is damaged");
+  return std::nullopt;
+}
+
 std::optional<double> CustomOptions::Real(const char* key) {
   if (!IsMap(key)) return std::nullopt;
   const flexbuffers::Reference value = Value(aligned_, size_, key);

@@ -20,6 +20,8 @@ class CustomOptions {
   /// high].
   std::optional<int64_t> Int(const char* key, int64_t low, int64_t high,
                              std::optional<int64_t> otherwise = std::nullopt);
+  /// The list of integers `key`, each within [low, high]; nothing if it is missing or no such.
+  std::optional<std::vector<int64_t>> Ints(const char* key, int64_t low, int64_t high);
   /// The number `key`; nothing if it is missing or none.
   std::optional<double> Real(const char* key);
 

@@ -32,6 +32,16 @@ void FoldPlainConstants(ir::Graph& graph, size_t first_node) {
   }
 }
 
+bool ForwardConstant(ir::Graph& graph, const std::vector<ir::TensorId>& inputs, ir::TensorId output) {
+  if (inputs.size() != 1 || inputs[0] == ir::kNoTensor) return false;
+  const ir::Tensor& from = graph.tensor(inputs[0]);
+  ir::Tensor& to = graph.tensor(output);
+  if (!from.is_constant() || from.type != DataType::kFloat32 || to.type != from.type || to.dims != from.dims)
+    return false;
+  to.data = from.data;
+  return true;
+}
+
 void ReportEmptyOperands(const ir::Graph& graph, size_t first_node, Diagnostics& diagnostics) {
   for (size_t i = first_node; i < graph.nodes.size(); ++i) {
     const ir::Node& node = graph.nodes[i];

@@ -8,8 +8,11 @@
 #include "absl/strings/str_join.h"
 #include "converter/frontend/graph_io.h"
 #include "converter/frontend/operator_order.h"
+#include "converter/frontend/tflite_complex.h"
 #include "converter/frontend/tflite_fold.h"
+#include "converter/frontend/tflite_hybrid.h"
 #include "converter/frontend/tflite_node.h"
+#include "converter/frontend/tflite_refusals.h"
 #include "converter/frontend/tflite_subgraphs.h"
 #include "converter/frontend/tflite_tensors.h"
 #include "converter/frontend/tflite_variables.h"
@@ -71,9 +74,8 @@ class Importer : public SubgraphReader {
   void CheckGiven();
   std::vector<int> Order();
   void Import(int index);
-  bool ForwardConstant(const Operator& op);
-  bool IsHybrid(const Operator& op, size_t i) const;
-  ir::TensorId FloatWeights(const Operator& op, int index, size_t i);
+  void ImportOperator(const Operator& op, int index);
+  bool DependsOnUnknown(const Operator& op) const;
   void CheckVariables();
   void Reshape(size_t first_node);
   bool IsEmpty(int32_t id) const { return IsTensor(id) && std::ranges::count(graph_.tensor(id).dims, 0) != 0; }
@@ -92,8 +94,10 @@ class Importer : public SubgraphReader {
   TfliteVariables variables_;
   const bool body_;
   std::vector<Operator> operators_;
-  std::vector<bool> good_;    ///< Tensors that were read without an error.
-  bool unsupported_ = false;  ///< An operator has no import function.
+  std::vector<bool> good_;     ///< Tensors that were read without an error.
+  std::vector<bool> unknown_;  ///< Tensors that an operator with an error would write, and what depends on them.
+  bool unsupported_ = false;   ///< An operator is not supported, for no reason that has been given.
+  bool open_ = false;          ///< Dimensions are open that no option gives.
   std::set<ir::TensorId> uint8_tensors_;
   ir::Graph graph_;
 };
@@ -113,8 +117,11 @@ bool Importer::ReadOperatorCode(Operator& op, int index) {
   if (op.name.empty()) op.name = absl::StrCat("operator ", builtin);
   if (op.name == "CUSTOM" && code.custom_code() != nullptr) absl::StrAppend(&op.name, " ", code.custom_code()->str());
   if (op.import == nullptr) {
-    Error("is not supported; the note at the end lists the operators that are", "", index, op.name);
-    unsupported_ = true;
+    const std::string reason = RefusalOf(builtin);
+    Error(reason.empty() ? "is not supported; the note at the end lists the operators that are"
+                         : "is not supported: " + reason,
+          "", index, op.name);
+    unsupported_ |= reason.empty();
   }
   return op.import != nullptr;
 }
@@ -185,7 +192,9 @@ void Importer::ReadTensors() {
       uint8_tensors_.insert(static_cast<int>(i));
     graph_.AddTensor(std::move(tensor));
   }
-  if (reader.has_open_dimension()) {
+  unknown_.resize(good_.size());
+  open_ = reader.has_open_dimension();
+  if (open_) {
     diagnostics_.Note({graph_.name, -1, "", ""},
                       "leaves dimensions open; its recorded shapes are used (--shape NAME=DIMS gives others)");
   }
@@ -196,7 +205,9 @@ void Importer::CheckGiven() {
   std::vector<bool> written(graph_.tensors.size());
   for (size_t i = 0; i < written.size(); ++i) written[i] = graph_.tensors[i].is_constant() || IsVariable(i);
   for (ir::TensorId id : graph_.inputs) {
-    if (IsEmpty(id))
+    if (IsComplex(*subgraph_, id))
+      Error("is a complex graph input; feed its real and imaginary part", graph_.tensor(id).name);
+    else if (IsEmpty(id))
       Error("is a graph input without elements; leave it out of the model's inputs", graph_.tensor(id).name);
     else if (written[static_cast<size_t>(id)])
       Error("is a graph input twice, or also a constant; export it as one", graph_.tensor(id).name);
@@ -224,6 +235,7 @@ void Importer::CheckGiven() {
   }
   for (int32_t id : graph_.outputs) {
     need(id, -1, "");
+    if (IsComplex(*subgraph_, id)) Error("is a complex graph output; end with REAL and IMAG", graph_.tensor(id).name);
     if (IsEmpty(id))
       Error("is a graph output without elements; leave it out of the model's outputs", graph_.tensor(id).name);
   }
@@ -266,59 +278,39 @@ void Importer::Reshape(size_t first_node) {
   }
 }
 
-/// A DEQUANTIZE of a float16 constant, which is float32 already.
-bool Importer::ForwardConstant(const Operator& op) {
-  if (op.name != "DEQUANTIZE" || op.ids.inputs.size() != 1 || op.ids.inputs[0] < 0) return false;
-  const ir::Tensor& from = graph_.tensor(op.ids.inputs[0]);
-  ir::Tensor& to = graph_.tensor(op.ids.outputs[0]);
-  if (!from.is_constant() || from.type != DataType::kFloat32 || to.type != from.type || to.dims != from.dims)
-    return false;
-  to.data = from.data;
-  return true;
+/// An input might have been a constant if the operator that gives it had no error: what is wrong with `op` may follow
+/// from that.
+bool Importer::DependsOnUnknown(const Operator& op) const {
+  return std::ranges::any_of(op.ids.inputs, [this](int32_t id) {
+    return IsTensor(id) && unknown_[static_cast<size_t>(id)] && graph_.tensor(id).type != DataType::kFloat32 &&
+           !graph_.tensor(id).quantization;
+  });
 }
 
-/// Input `i` holds int8 weights beside float activations.
-bool Importer::IsHybrid(const Operator& op, size_t i) const {
-  static const std::set<std::string> kWeighted = {
-      "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV", "BATCH_MATMUL", "SVDF"};
-  const size_t x = op.name == "TRANSPOSE_CONV" ? 2 : 0;
-  if (kWeighted.count(op.name) == 0 || op.ids.inputs.size() <= std::max(x, i) || op.ids.inputs[x] < 0 ||
-      op.ids.inputs[i] < 0)
-    return false;
-  const ir::Tensor& weights = graph_.tensor(op.ids.inputs[i]);
-  return graph_.tensor(op.ids.inputs[x]).type == DataType::kFloat32 && weights.type == DataType::kInt8 &&
-         weights.is_constant() && weights.quantization.has_value();
-}
-
-/// The weights of a hybrid operator as a float32 constant.
-ir::TensorId Importer::FloatWeights(const Operator& op, int index, size_t i) {
-  ir::Tensor weights = graph_.tensor(op.ids.inputs[i]);
-  diagnostics_.Note({graph_.name, index, op.name, weights.name},
-                    "has int8 weights for float32 activations; they become float32, which takes four times the bytes");
-  weights.data = std::make_shared<const ir::Bytes>(ir::ToBytes(*ir::RealValues(weights)));
-  weights.name += "/float32";
-  weights.type = DataType::kFloat32;
-  weights.source = -1;
-  weights.quantization.reset();
-  return graph_.AddTensor(std::move(weights));
-}
-
+/// What follows from another operator's error is not reported as one of its own.
 void Importer::Import(int index) {
   const Operator& op = operators_[static_cast<size_t>(index)];
-  if (op.import == nullptr) return;
+  const size_t errors = diagnostics_.error_count(), before = diagnostics_.all().size();
+  if (op.import != nullptr) ImportOperator(op, index);
+  const bool good = op.import != nullptr && diagnostics_.error_count() == errors, depends = DependsOnUnknown(op);
+  if (!good && depends) diagnostics_.Forget(before);
+  for (const int32_t id : op.ids.outputs)
+    if (IsTensor(id) && (!good || depends)) unknown_[static_cast<size_t>(id)] = true;
+}
+
+void Importer::ImportOperator(const Operator& op, int index) {
   const auto good = [&](int32_t id) { return id == ir::kNoTensor || good_[static_cast<size_t>(id)]; };
   const auto& outputs = op.ids.outputs;
   if (!std::ranges::all_of(op.ids.inputs, good) || !std::ranges::all_of(outputs, good)) return;
   if (!outputs.empty() && std::ranges::all_of(outputs, [this](int32_t id) { return IsEmpty(id); })) return;
-  if (ForwardConstant(op)) return;
+  if (op.name == "DEQUANTIZE" && ForwardConstant(graph_, op.ids.inputs, outputs[0])) return;
   const size_t first = graph_.nodes.size();
   const size_t errors = diagnostics_.error_count();
   TfliteNode node(*subgraph_, *op.source, op.name.c_str(), op.version, index, graph_, diagnostics_,
                   !options_.shapes.empty());
   node.set_file(this, &variables_);
-  for (const size_t i : {1, 2})
-    if (IsHybrid(op, i)) node.set_input(static_cast<int>(i), FloatWeights(op, index, i));
-  op.import->import(node);
+  MakeWeightsFloat(op.name, op.ids.inputs, node);
+  if (!HandleComplex(*subgraph_, op.name, op.ids, node)) op.import->import(node);
   if (diagnostics_.error_count() != errors) return;
   Reshape(first);
   for (size_t i = first; i < graph_.nodes.size(); ++i) ir::VerifyNode(graph_, static_cast<int>(i), diagnostics_);
@@ -359,6 +351,7 @@ bool Importer::Build(const std::vector<const ir::Tensor*>& constants) {
 
 std::optional<ir::Graph> Importer::Run() {
   const bool built = Build({});
+  if (!built && open_) RequireShapes(*subgraph_, graph_, options_, diagnostics_);
   for (const auto& [name, dims] : options_.shapes) {
     const auto is_named = [this, &name = name](ir::TensorId id) { return graph_.tensor(id).name == name; };
     if (std::none_of(graph_.inputs.begin(), graph_.inputs.end(), is_named))

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "converter/frontend/tflite_sparse.h"
 
 namespace takt::frontend {
@@ -18,6 +19,7 @@ constexpr int kUint8Shift = 128;
 DataType TypeOf(tflite::TensorType type) {
   switch (type) {
     case tflite::TensorType::FLOAT32:
+    case tflite::TensorType::COMPLEX64:  // Pairs, along a dimension of their own.
       return DataType::kFloat32;
     case tflite::TensorType::FLOAT16:
       return DataType::kFloat16;
@@ -136,6 +138,7 @@ bool TfliteTensorReader::ReadDims(const tflite::Tensor& source, ir::Tensor& tens
   } else {
     for (size_t i = 0; i < recorded.size(); ++i) has_open_dimension_ |= open(i);
   }
+  if (source.type() == tflite::TensorType::COMPLEX64) tensor.dims.push_back(2);
   if (tensor.dims.size() > kMaxRank)
     return Error(absl::StrCat("has rank ", tensor.dims.size(), "; allowed are up to 6"));
   int64_t count = 1;
@@ -237,6 +240,20 @@ bool TfliteTensorReader::Read(const tflite::Tensor& source, int index, ModelLoca
   if (tensor.type == DataType::kInt4 && tensor.is_constant()) UnpackInt4(tensor);
   if (tensor.type == DataType::kFloat16 && tensor.is_constant()) WidenToFloat32(tensor);
   return true;
+}
+
+void RequireShapes(const tflite::SubGraph& subgraph, const ir::Graph& graph, const ImportOptions& options,
+                   Diagnostics& diagnostics) {
+  for (const ir::TensorId id : graph.inputs) {
+    const ir::Tensor& input = graph.tensor(id);
+    const std::vector<int32_t> dims = Values(subgraph.tensors()->Get(static_cast<uint32_t>(id))->shape_signature());
+    bool placeholder = false;
+    for (size_t i = 1; i < dims.size() && i < input.dims.size(); ++i) placeholder |= dims[i] < 0 && input.dims[i] == 1;
+    if (!placeholder || options.shapes.count(input.name) != 0) continue;
+    diagnostics.Error({graph.name, -1, "", input.name},
+                      absl::StrCat("leaves dimensions open (", absl::StrJoin(dims, "x"), "), and the recorded ",
+                                   ir::DimsText(input.dims), " do not work; give them: --shape ", input.name, "=DIMS"));
+  }
 }
 
 }  // namespace takt::frontend

@@ -48,6 +48,11 @@ class TfliteTensorReader {
   bool has_open_dimension_ = false;
 };
 
+/// After errors: asks for the shape of each graph input that leaves dimensions behind the first open and records 1 for
+/// them, which exporters do where they do not know.
+void RequireShapes(const tflite::SubGraph& subgraph, const ir::Graph& graph, const ImportOptions& options,
+                   Diagnostics& diagnostics);
+
 }  // namespace takt::frontend
 
 #endif  // TAKT_CONVERTER_FRONTEND_TFLITE_TENSORS_H_

@@ -19,7 +19,7 @@ std::string InferConv2d(const Graph& graph, const Node& node, std::vector<Tensor
   if (!error.empty()) return error;
   const int32_t channels = weights.dims[0];
   const int32_t depth = weights.dims[3];
-  if (depth < 1 || input.dims[3] % depth != 0 || channels % (input.dims[3] / depth) != 0) {
+  if (depth < 1 || input.dims[3] < 1 || input.dims[3] % depth != 0 || channels % (input.dims[3] / depth) != 0) {
     return "input " + DimsText(input.dims) + " and weights " + DimsText(weights.dims) + " do not form whole groups";
   }
   outputs = {{input.type, {input.dims[0], height, width, channels}}};

@@ -2,6 +2,7 @@
 #include "converter/frontend/custom_options.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ops/complex.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/twiddles.h"
 
@@ -50,7 +51,11 @@ void Import(frontend::TfliteNode& node) {
 }
 
 constexpr AttributeRule kAttributes[] = {{"length", AttributeKind::kInt, true}};
-constexpr TfliteImport kForward[] = {{32, "SignalRfft", Import<Op::kRfft>}};
+constexpr TfliteImport kForward[] = {{32, "SignalRfft", Import<Op::kRfft>},
+                                     {131, "RFFT2D", ImportRfft2d},
+                                     {133, "IMAG", ImportImag},
+                                     {134, "REAL", ImportReal},
+                                     {135, "COMPLEX_ABS", ImportComplexAbs}};
 constexpr TfliteImport kInverse[] = {{32, "SignalIrfft", Import<Op::kInverseRfft>}};
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/index_map.h"
+#include "converter/ops/landmarks.h"
 #include "converter/ops/onnx_gather.h"
 #include "converter/ops/onnx_grid_sample.h"
 #include "converter/ops/onnx_index_map.h"
@@ -68,9 +69,15 @@ void ImportEmbeddingLookup(frontend::TfliteNode& node) {
 
 constexpr AttributeRule kAttributes[] = {{"axis", AttributeKind::kInt, true},
                                          {"batch_dims", AttributeKind::kInt, false}};
-constexpr TfliteImport kTflite[] = {{36, "GATHER", ImportGather},       {7, "EMBEDDING_LOOKUP", ImportEmbeddingLookup},
-                                    {69, "TILE", ImportTile},           {100, "MIRROR_PAD", ImportMirrorPad},
-                                    {105, "REVERSE_V2", ImportReverse}, {130, "BROADCAST_TO", ImportBroadcastTo}};
+constexpr TfliteImport kTflite[] = {{36, "GATHER", ImportGather},
+                                    {7, "EMBEDDING_LOOKUP", ImportEmbeddingLookup},
+                                    {69, "TILE", ImportTile},
+                                    {100, "MIRROR_PAD", ImportMirrorPad},
+                                    {105, "REVERSE_V2", ImportReverse},
+                                    {130, "BROADCAST_TO", ImportBroadcastTo},
+                                    {32, "Landmarks2TransformMatrix", ImportLandmarksToTransformMatrix},
+                                    {32, "TransformTensorBilinear", ImportTransformTensorBilinear},
+                                    {32, "TransformLandmarks", ImportTransformLandmarks}};
 
 /// One list of indices: the axis moves.
 bool Commute(std::span<const int64_t> permutation, Node& node) {

@@ -1,4 +1,4 @@
-// leaky_relu, sigmoid_table: steps that unary nodes on int16 become; no graph has such nodes.
+// leaky_relu, sigmoid_table: steps that unary nodes on int16 become (leaky_relu: abs too); no graph has such nodes.
 #include "converter/ops/int16_functions.h"
 
 #include <algorithm>
@@ -12,22 +12,23 @@
 namespace takt::ir {
 namespace {
 
+/// Alpha -1 makes it the absolute value.
 void LowerLeakyRelu(backend::StepBuilder& step, double alpha) {
   const Node node = step.node();
   const float in = ScaleOf(step.tensor(node.inputs[0]));
   const Tensor& output = step.tensor(node.outputs[0]);
-  if (!(alpha >= 0)) return step.Error("a leaky relu on int16 has alpha >= 0");
+  if (!(alpha >= 0 || alpha == -1)) return step.Error("a leaky relu on int16 has alpha >= 0");
   const float positive = in / ScaleOf(output);
-  const float negative = in * static_cast<float>(alpha) / ScaleOf(output);
+  const float sign = alpha < 0 ? -1.0f : 1.0f, negative = in * static_cast<float>(std::fabs(alpha)) / ScaleOf(output);
   if (step.numerics() == Numerics::kTflite) {
     const FixedMultiplier p = QuantizeMultiplier(static_cast<double>(positive));
     const FixedMultiplier n = QuantizeMultiplier(static_cast<double>(negative));
-    const schema::LeakyReluParams params(StoredClamp("none", output), 0, 0, p.multiplier, p.shift, n.multiplier,
-                                         n.shift);
+    const schema::LeakyReluParams params(StoredClamp("none", output), 0, 0, p.multiplier, p.shift,
+                                         alpha < 0 ? -n.multiplier : n.multiplier, n.shift);
     return step.Set(Op::kLeakyRelu, Numerics::kTflite, params, node.inputs, node.outputs);
   }
   const schema::LeakyReluParams params(StoredClamp("none", output), CheckedScale(positive, step),
-                                       CheckedScale(negative, step), 0, 0, 0, 0);
+                                       sign * CheckedScale(negative, step), 0, 0, 0, 0);
   step.Set(Op::kLeakyRelu, Numerics::kFp32Rne, params, node.inputs, node.outputs);
 }
 
@@ -101,6 +102,7 @@ void LowerUnaryInt16(backend::StepBuilder& step, schema::UnaryFunction function,
   const Node node = step.node();
   if (!CheckQuantized(step)) return;
   if (function == schema::UnaryFunction::leaky_relu) return LowerLeakyRelu(step, alpha);
+  if (function == schema::UnaryFunction::abs) return LowerLeakyRelu(step, -1);
   const bool sigmoid = function == schema::UnaryFunction::logistic || function == schema::UnaryFunction::tanh;
   if (sigmoid && step.numerics() == Numerics::kTflite) return LowerSigmoid(step, function);
   const auto in = static_cast<double>(ScaleOf(step.tensor(node.inputs[0])));

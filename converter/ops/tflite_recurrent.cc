@@ -1,5 +1,7 @@
 // TFLite's recurrent operators as lstm and rnn nodes: gates stacked, int8 weights of float operators made float32,
 // variables made states, both directions of a bidirectional operator one node each.
+#include "converter/ops/tflite_recurrent.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -12,37 +14,10 @@
 #include "converter/ops/recurrent.h"
 
 namespace takt::ir {
-namespace {
 
 using frontend::TfliteNode;
-using Attributes = std::map<std::string, Attribute>;
-using Dims = std::vector<int32_t>;
 
-/// Indices of an operator's inputs: the first of each kind, -1 where it has none of them.
-struct LstmInputs {
-  int weights, recurrent, peepholes, biases, projection, hidden, cell, normalization, aux;
-};
-constexpr LstmInputs kOneWay = {1, 5, 9, 12, 16, 18, 19, 20, -1};
-constexpr LstmInputs kForward = {1, 5, 9, 12, 16, 35, 36, -1, 40};
-constexpr LstmInputs kBackward = {18, 22, 26, 29, 33, 37, 38, -1, 44};
-struct RnnInputs {
-  int weights, recurrent, bias, hidden, aux;
-};
-
-/// CheckArity where most inputs may be absent: AddGates and the like ask for what they need.
-bool CheckCounts(TfliteNode& node, int min_inputs, int max_inputs, int outputs) {
-  if (node.input_count() >= min_inputs) return node.CheckArity(1, max_inputs, outputs);
-  node.Error("has " + std::to_string(node.input_count()) + " inputs; the operator has at least " +
-             std::to_string(min_inputs));
-  return false;
-}
-
-/// The function of a fused activation; reports others.
-std::string GateFunctionName(TfliteNode& node, tflite::ActivationFunctionType activation) {
-  if (activation == tflite::ActivationFunctionType::TANH) return "tanh";
-  const std::string name = node.Activation(activation);
-  return name == "none" ? "identity" : name;
-}
+namespace {
 
 bool AppendPart(TfliteNode& node, TensorId id, bool real, Tensor& stacked, Bytes& bytes) {
   const Tensor& part = node.tensor(id);
@@ -68,9 +43,9 @@ bool AppendPart(TfliteNode& node, TensorId id, bool real, Tensor& stacked, Bytes
   return true;
 }
 
-/// Inputs [first, first + count), constants of `dims`, one below another, as float32 if `real`; absent ones are then
-/// zeros.
-std::optional<Tensor> Stack(TfliteNode& node, int first, int count, const Dims& dims, bool real) {
+}  // namespace
+
+std::optional<Tensor> Stack(TfliteNode& node, int first, int count, const std::vector<int32_t>& dims, bool real) {
   Tensor stacked;
   stacked.type = DataType::kFloat32;
   stacked.dims = dims;
@@ -98,6 +73,38 @@ std::optional<Tensor> Stack(TfliteNode& node, int first, int count, const Dims& 
   return stacked;
 }
 
+TensorId AddConstant(TfliteNode& node, Tensor constant, const char* suffix) {
+  constant.name = node.tensor(node.output(0)).name + suffix + std::to_string(node.graph().tensors.size());
+  return node.graph().AddTensor(std::move(constant));
+}
+
+namespace {
+
+using Attributes = std::map<std::string, Attribute>;
+using Dims = std::vector<int32_t>;
+
+constexpr LstmInputs kOneWay = {1, 5, 9, 12, 16, 18, 19, 20, -1};
+constexpr LstmInputs kForward = {1, 5, 9, 12, 16, 35, 36, -1, 40};
+constexpr LstmInputs kBackward = {18, 22, 26, 29, 33, 37, 38, -1, 44};
+struct RnnInputs {
+  int weights, recurrent, bias, hidden, aux;
+};
+
+/// CheckArity where most inputs may be absent: AddGates and the like ask for what they need.
+bool CheckCounts(TfliteNode& node, int min_inputs, int max_inputs, int outputs) {
+  if (node.input_count() >= min_inputs) return node.CheckArity(1, max_inputs, outputs);
+  node.Error("has " + std::to_string(node.input_count()) + " inputs; the operator has at least " +
+             std::to_string(min_inputs));
+  return false;
+}
+
+/// The function of a fused activation; reports others.
+std::string GateFunctionName(TfliteNode& node, tflite::ActivationFunctionType activation) {
+  if (activation == tflite::ActivationFunctionType::TANH) return "tanh";
+  const std::string name = node.Activation(activation);
+  return name == "none" ? "identity" : name;
+}
+
 /// The columns of `b` behind those of `a`; float32.
 Tensor Beside(const Tensor& a, const Tensor& b) {
   const std::vector<float> left = Elements<float>(a), right = Elements<float>(b);
@@ -111,11 +118,6 @@ Tensor Beside(const Tensor& a, const Tensor& b) {
   both.dims[1] += b.dims[1];
   both.data = std::make_shared<const Bytes>(ToBytes(values));
   return both;
-}
-
-TensorId AddConstant(TfliteNode& node, Tensor constant, const char* suffix) {
-  constant.name = node.tensor(node.output(0)).name + suffix + std::to_string(node.graph().tensors.size());
-  return node.graph().AddTensor(std::move(constant));
 }
 
 /// The next value of variable `input`, which has `dims`, whatever shape of as many elements the file gives it.
@@ -141,29 +143,6 @@ bool CheckMatrix(TfliteNode& node, int input) {
 /// x with `aux` behind it along the last axis.
 TensorId Joined(TfliteNode& node, TensorId x, TensorId aux) {
   return aux == kNoTensor ? x : node.Emit(Op::kConcatenation, {x, aux}, {{"axis", int64_t{2}}});
-}
-
-/// Operands of a node behind its states; the bias moves into the normalization, if there is one.
-bool AddRefinements(TfliteNode& node, const LstmInputs& at, bool coupled, int32_t cells, Tensor& bias,
-                    std::vector<TensorId>& inputs) {
-  const int first = coupled ? 1 : 0, gates = 4 - first;
-  if (node.has_input(at.peepholes + 1)) {
-    auto peepholes = Stack(node, at.peepholes, 3, {cells}, true);
-    if (!peepholes) return false;
-    peepholes->dims = {3, cells};
-    inputs[6] = AddConstant(node, std::move(*peepholes), "/peepholes");
-  }
-  if (at.normalization < 0 || !node.has_input(at.normalization + 1)) return true;
-  auto factors = Stack(node, at.normalization + first, gates, {cells}, true);
-  const auto offsets = Stack(node, at.biases + first, gates, {cells}, true);
-  if (!factors || !offsets) return false;
-  Bytes both = *factors->data;
-  both.insert(both.end(), offsets->data->begin(), offsets->data->end());
-  factors->data = std::make_shared<const Bytes>(std::move(both));
-  factors->dims = {2, gates * cells};
-  inputs[7] = AddConstant(node, std::move(*factors), "/normalization");
-  bias.data = std::make_shared<const Bytes>(bias.data->size());
-  return true;
 }
 
 /// W and bias of one direction, in place 1 and 3, and x with the auxiliary input.
@@ -197,7 +176,7 @@ bool CheckSequenceInput(TfliteNode& node, TensorId x) {
 
 /// One direction.
 void AddLstm(TfliteNode& node, const LstmInputs& at, TensorId x, TensorId aux, TensorId y, Attributes attributes) {
-  std::vector<TensorId> inputs(10, kNoTensor);
+  std::vector<TensorId> inputs(11, kNoTensor);
   if (!CheckSequenceInput(node, x) || !AddGates(node, at, x, aux, inputs)) return;
   const bool coupled = !node.has_input(at.weights), projected = node.has_input(at.projection);
   attributes["coupled"] = int64_t{coupled};
@@ -208,13 +187,15 @@ void AddLstm(TfliteNode& node, const LstmInputs& at, TensorId x, TensorId aux, T
     const bool real = node.tensor(x).type == DataType::kFloat32;
     auto weights = Stack(node, at.projection, 1, {outputs, cells}, real);
     if (!weights) return;
-    inputs[8] = AddConstant(node, std::move(*weights), "/projection");
-    inputs[9] = BiasOrZeros(node, at.projection + 1, outputs);
+    inputs[9] = AddConstant(node, std::move(*weights), "/projection");
+    inputs[10] = BiasOrZeros(node, at.projection + 1, outputs);
     if (const auto hidden = node.Intermediate(4); hidden && !real) {
       attributes["hidden_scale"] = static_cast<double>(hidden->scales[0]);
       attributes["hidden_zero_point"] = int64_t{hidden->zero_points[0]};
     }
   }
+  const std::vector<double> gate_scales = GateScales(node, coupled);
+  if (inputs[7] != kNoTensor && !gate_scales.empty()) attributes["gate_scales"] = gate_scales;
   const TensorId h = NextState(node, at.hidden, {batches, outputs});
   if (h == kNoTensor) return;
   const TensorId c = NextState(node, at.cell, {batches, cells});

@@ -31,7 +31,7 @@ std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>&
            " and its pads";
   }
   const int32_t depth = weights.dims[3];
-  if (depth < 1 || input.dims[3] % depth != 0 || weights.dims[0] % (input.dims[3] / depth) != 0) {
+  if (depth < 1 || input.dims[3] < 1 || input.dims[3] % depth != 0 || weights.dims[0] % (input.dims[3] / depth) != 0) {
     return "input " + DimsText(input.dims) + " and weights " + DimsText(weights.dims) + " do not form whole groups";
   }
   outputs = {{input.type, output.dims}};

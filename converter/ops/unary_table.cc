@@ -21,13 +21,13 @@ using Entry = std::function<int32_t(int32_t)>;
 
 /// logistic and tanh: the operand goes to Q4, the function to Q0, which is rounded to `bits` of fraction. Operands of
 /// 15 and more saturate.
-Entry SigmoidTflite(int32_t (*function)(int32_t), float in_scale, int bits, int32_t zero_point) {
+Entry SigmoidTflite(int32_t (*function)(int32_t, int), float in_scale, int bits, int32_t zero_point) {
   const FixedMultiplier m = QuantizeMultiplier(static_cast<double>(in_scale * static_cast<float>(1 << 27)));
   const auto radius = static_cast<int32_t>(std::min(std::floor(std::ldexp(15.0, 27 - m.shift)), 256.0));
   return [=](int32_t x) {
     if (x <= -radius) return -128;
     if (x >= radius) return 127;
-    const int32_t q0 = function(MultiplyTflite(static_cast<uint32_t>(x), m.multiplier, m.shift));
+    const int32_t q0 = function(MultiplyTflite(static_cast<uint32_t>(x), m.multiplier, m.shift), 4);
     return RoundingDivideByPowerOfTwo(q0, 31 - bits) + zero_point;
   };
 }
@@ -74,39 +74,20 @@ Entry HardSwishTflite(float in_scale, const Tensor& output) {
 
 Entry AbsTflite(float in_scale, const Tensor& output) {
   const bool same = in_scale == ScaleOf(output);
-  const FixedMultiplier m = QuantizeMultiplier(static_cast<double>(in_scale) / static_cast<double>(ScaleOf(output)));
+  const FixedMultiplier m = QuantizeMultiplier(static_cast<double>(in_scale / ScaleOf(output)));
   return [=, zero_point = ZeroPointOf(output)](int32_t x) {
     const int32_t magnitude = std::abs(x);
     return zero_point + (same ? magnitude : MultiplyTflite(static_cast<uint32_t>(magnitude), m.multiplier, m.shift));
   };
 }
 
-/// 1 / sqrt(x) of an integer above 0 as mantissa * 2^(shift - 31): five Newton steps from 1 on x / 2^2k, as Q3.
-FixedMultiplier InverseRoot(int32_t x) {
-  using namespace fixed_point;
-  if (x <= 1) return {std::numeric_limits<int32_t>::max(), 0};
-  int shift = -11;
-  const int pairs = (std::countl_zero(static_cast<uint32_t>(x)) - 1) / 2 - 1;
-  shift += pairs;
-  constexpr int32_t kThreeHalves = (1 << 28) + (1 << 27), kRootOfHalf = 1518500250;
-  const int32_t half = RoundingDivideByPowerOfTwo((x << 2 * pairs) >> 1, 1);
-  int32_t root = 1 << 28;
-  for (int i = 0; i < 5; ++i) {
-    const int32_t cube = ShiftLeft(Mul(Mul(root, root), root), 6);
-    root = ShiftLeft(Sub(Mul(kThreeHalves, root), Mul(half, cube)), 3);
-  }
-  root = Mul(root, kRootOfHalf);
-  return shift > 0 ? FixedMultiplier{root << shift, 0} : FixedMultiplier{root, shift};
-}
-
 /// 0, and what is below, give the largest value.
 Entry RsqrtTflite(float in_scale, const Tensor& output) {
   constexpr int kFraction = 20;
-  const FixedMultiplier out =
-      QuantizeMultiplier(1.0 / (std::sqrt(static_cast<double>(in_scale)) * static_cast<double>(ScaleOf(output))));
+  const FixedMultiplier out = QuantizeMultiplier(1.0 / static_cast<double>(std::sqrt(in_scale) * ScaleOf(output)));
   return [=, zero_point = ZeroPointOf(output)](int32_t x) {
     if (x <= 0) return 127;
-    const FixedMultiplier root = InverseRoot(x);
+    const fixed_point::Scaled root = fixed_point::InverseSquareRoot(x);
     const int32_t fixed = MultiplyTflite(uint32_t{1}, root.multiplier, root.shift + kFraction);
     return MultiplyTflite(static_cast<uint32_t>(fixed), out.multiplier, out.shift - kFraction) + zero_point;
   };
@@ -131,7 +112,8 @@ Entry TfliteEntry(backend::StepBuilder& step, UnaryFunction function, double alp
                           : "an int8 tanh has output scale 1/128 and zero point 0 under tflite");
       return nullptr;
     }
-    return SigmoidTflite(logistic ? fixed_point::Logistic : fixed_point::Tanh, in_scale, bits, ZeroPointOf(output));
+    return SigmoidTflite(logistic ? fixed_point::Logistic<int32_t> : fixed_point::Tanh<int32_t>, in_scale, bits,
+                         ZeroPointOf(output));
   }
   if (function == UnaryFunction::leaky_relu) return LeakyReluTflite(in_scale, static_cast<float>(alpha), output);
   if (function == UnaryFunction::abs) return AbsTflite(in_scale, output);

@@ -35,7 +35,7 @@ uint64_t ConstantBytes(const Plan& plan) {
   return bytes;
 }
 
-Json StepJson(const Plan& plan, uint32_t index) {
+Json StepJson(const Plan& plan, uint32_t index, uint64_t runs) {
   const StepView step = plan.step(index);
   Json json = {{"index", index},
                {"op", OpName(step.op)},
@@ -44,6 +44,7 @@ Json StepJson(const Plan& plan, uint32_t index) {
                {"outputs", std::vector<uint16_t>(step.outputs.begin(), step.outputs.end())}};
   if (step.scratch != kNoTensor) json["scratch"] = step.scratch;
   if (!plan.costs().empty()) json["cost_ticks"] = plan.costs()[index];
+  if (runs != 1) json["most_runs"] = runs;
   if (plan.has_debug()) {
     const StepOriginView origin = plan.step_origin(index);
     json["name"] = std::string(origin.name);
@@ -144,6 +145,17 @@ Peak FindPeak(const Plan& plan, uint32_t arena) {
   return {load.step, load.bytes, LiveTensors(plan, arena, load.step)};
 }
 
+std::vector<uint64_t> MostRuns(const Plan& plan) {
+  std::vector<uint64_t> runs(plan.step_count(), 1);
+  for (uint32_t i = 0; i < plan.step_count(); ++i) {
+    const StepView step = plan.step(i);
+    if (step.op != Op::kLoop) continue;
+    const auto* loop = static_cast<const schema::LoopParams*>(step.params);
+    for (uint32_t k = i + 1; k <= i + loop->body(); ++k) runs[k] *= loop->max_trips();
+  }
+  return runs;
+}
+
 Json PlanJson(const Plan& plan, const Requirements& need) {
   Json json = {{"version", absl::StrCat(plan.major(), ".", plan.minor())},
                {"producer", std::string(plan.producer())},
@@ -174,7 +186,8 @@ Json PlanJson(const Plan& plan, const Requirements& need) {
   for (uint32_t i = 0; i < plan.input_count(); ++i) json["inputs"].push_back(BindingJson(plan, plan.input(i)));
   json["outputs"] = OutputsJson(plan);
   json["steps"] = Json::array();
-  for (uint32_t i = 0; i < plan.step_count(); ++i) json["steps"].push_back(StepJson(plan, i));
+  const std::vector<uint64_t> runs = MostRuns(plan);
+  for (uint32_t i = 0; i < plan.step_count(); ++i) json["steps"].push_back(StepJson(plan, i, runs[i]));
   json["tensors"] = Json::array();
   for (uint32_t i = 0; i < plan.tensor_count(); ++i) json["tensors"].push_back(TensorJson(plan, i));
   return json;

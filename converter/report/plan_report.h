@@ -27,6 +27,8 @@ std::string ArenaName(const Plan& plan, uint32_t arena);
 std::string StepName(const Plan& plan, uint32_t step);
 /// "sram": a memory of the plan's target.
 std::string MemoryName(const Plan& plan, uint32_t memory);
+/// How often each step runs at most: the product of the trips of the loops around it.
+std::vector<uint64_t> MostRuns(const Plan& plan);
 Peak FindPeak(const Plan& plan, uint32_t arena);
 
 /// Arenas (the runtime arena of `need` last), steps, tensors, inputs, outputs, sizes: the object behind every --json.

@@ -26,16 +26,17 @@ std::string MemoryOf(const Plan& plan, const TensorView& tensor) {
   return MemoryName(plan, tensor.constant ? plan.constant(tensor.base).memory : plan.arena(tensor.base).memory);
 }
 
-StepProfile ProfileStep(const Plan& plan, const Plan& names, uint32_t index) {
+/// `runs`: how often the step runs.
+StepProfile ProfileStep(const Plan& plan, const Plan& names, uint32_t index, uint64_t runs) {
   const StepView step = plan.step(index);
   StepProfile profile;
   profile.name = std::string(names.step_origin(index).name);
   if (profile.name.empty()) profile.name = absl::StrCat("step ", index);
   profile.kernel = KernelText(plan, step);
-  if (!plan.costs().empty()) profile.cycles = plan.costs()[index];
+  if (!plan.costs().empty()) profile.cycles = plan.costs()[index] * runs;
   for (const uint16_t id : step.operands()) {
     const TensorView tensor = plan.tensor(id);
-    profile.traffic[MemoryOf(plan, tensor)] += tensor.bytes();
+    profile.traffic[MemoryOf(plan, tensor)] += tensor.bytes() * runs;
   }
   for (const uint16_t id : step.outputs) {
     const TensorView tensor = plan.tensor(id);
@@ -76,12 +77,13 @@ Profile ProfilePlan(const Plan& plan, const Plan& names, const Requirements& nee
   profile.plan_bytes = plan.bytes().size();
   for (uint32_t i = 0; i < plan.arena_count(); ++i) profile.arenas[ArenaName(plan, i)] = plan.arena(i).bytes;
   profile.arenas["runtime"] = need.runtime.bytes;
+  const std::vector<uint64_t> runs = MostRuns(plan);
   if (!plan.costs().empty()) {
     profile.cycles = 0;
-    for (const uint64_t cost : plan.costs()) *profile.cycles += cost;
+    for (uint32_t i = 0; i < plan.step_count(); ++i) *profile.cycles += plan.costs()[i] * runs[i];
   }
   for (uint32_t i = 0; i < plan.step_count(); ++i) {
-    if (plan.step(i).op != Op::kWait) profile.steps.push_back(ProfileStep(plan, names, i));
+    if (plan.step(i).op != Op::kWait) profile.steps.push_back(ProfileStep(plan, names, i, runs[i]));
   }
   MakeUnique(profile.steps);
   return profile;

@@ -10,8 +10,14 @@ Status CheckLeakyRelu(const KernelCall& call, Numerics numerics, uint64_t& work)
   const auto& p = call.params<schema::LeakyReluParams>();
   if (!SameShape(call.inputs[0], call.outputs[0])) return BadOperand(1);
   if (numerics == Numerics::kAny || !ClampOk(p.clamp(), DataType::kInt16) ||
-      !OutputStageOk(numerics, p.scale(), p.multiplier(), p.shift()) ||
-      !OutputStageOk(numerics, p.negative_scale(), p.negative_multiplier(), p.negative_shift()))
+      !OutputStageOk(numerics, p.scale(), p.multiplier(), p.shift()))
+    return BadParams();
+  // Of either sign; the least multiplier has no opposite.
+  const float scale = p.negative_scale();
+  const int32_t multiplier = p.negative_multiplier();
+  if (multiplier == std::numeric_limits<int32_t>::min() ||
+      !OutputStageOk(numerics, scale < 0 ? -scale : scale, multiplier < 0 ? -multiplier : multiplier,
+                     p.negative_shift()))
     return BadParams();
   AddWork(work, call.outputs[0].size(), 1);
   return {};

@@ -20,17 +20,24 @@ struct Sizes {
         rows(cells * (p.coupled() ? 3 : 4)) {}
 };
 
-Status CheckTypes(const KernelCall& call, const schema::LstmParams& p, bool is_float) {
+/// More than TFLite Micro's cell: peepholes and so on.
+bool IsExtended(const schema::LstmParams& p) {
+  return p.coupled() || p.peepholes() || p.normalized() || p.projected();
+}
+
+Status CheckTypes(const KernelCall& call, const schema::LstmParams& p, Numerics numerics) {
   using enum DataType;
+  const bool is_float = numerics == Numerics::kAny;
   const DataType type = is_float ? kFloat32 : call.inputs[0].type;
   const DataType weights = is_float ? kFloat32 : kInt8;
   const DataType bias = is_float ? kFloat32 : type == kInt16 ? kInt64 : kInt32;
   const DataType memory = is_float ? kFloat32 : kInt16;
+  const DataType factors = numerics == Numerics::kTflite ? kInt32 : kFloat32;
   DataType types[kMaxOperands] = {type, weights, weights, bias, type, memory};
   size_t n = 6;
   if (!is_float) types[n++] = kInt32;
-  if (p.peepholes()) types[n++] = kFloat32;
-  if (p.normalized()) types[n++] = kFloat32;
+  if (p.peepholes()) types[n++] = factors;
+  if (p.normalized()) types[n++] = factors;
   if (p.projected()) types[n++] = weights, types[n++] = bias;
   for (const DataType t : {type, type, memory}) types[n++] = t;
   return CheckOperands(call, std::span<const DataType>(types, n));
@@ -67,12 +74,26 @@ bool StageOk(const schema::Rescale& stage, Numerics numerics) {
                                         : numerics == Numerics::kAny || MultiplierOk(stage.multiplier(), stage.shift());
 }
 
-bool StagesOk(const schema::LstmParams& p, Numerics numerics) {
+/// TFLite's stages of an extended cell: c is a power of two, of which tanh takes up to 6 integer bits.
+bool ExtendedStagesOk(const schema::LstmParams& p, int64_t cells) {
+  const auto within = [](int32_t v, int32_t most) { return v >= 0 && v <= most; };
+  if (!within(p.forget().shift(), 30) || !within(p.update().shift(), 30) || !within(p.function().shift(), 6))
+    return false;
+  for (uint16_t g = p.coupled() ? 1 : 0; g < 4; ++g) {
+    if (p.normalized() && (!StageOk(*p.normalization()->Get(g), Numerics::kTflite) || p.variance_guard()->Get(g) < 1))
+      return false;
+    if (p.peepholes() && g < 3 && !StageOk(*p.peephole()->Get(g), Numerics::kTflite)) return false;
+  }
+  // The reciprocal of their number has 20 bits.
+  return !p.normalized() || cells <= 1 << 20;
+}
+
+bool StagesOk(const schema::LstmParams& p, Numerics numerics, int64_t cells) {
   for (uint16_t g = p.coupled() ? 1 : 0; g < 4; ++g)
     if (!StageOk(*p.input()->Get(g), numerics) || !StageOk(*p.recurrent()->Get(g), numerics)) return false;
-  for (const schema::Rescale* stage : {&p.forget(), &p.update(), &p.hidden()})
-    if (!StageOk(*stage, numerics)) return false;
-  if (p.projected() && !StageOk(p.projection(), numerics)) return false;
+  if (!StageOk(p.hidden(), numerics) || (p.projected() && !StageOk(p.projection(), numerics))) return false;
+  if (numerics == Numerics::kTflite && IsExtended(p)) return ExtendedStagesOk(p, cells);
+  if (!StageOk(p.forget(), numerics) || !StageOk(p.update(), numerics)) return false;
   if (numerics != Numerics::kTflite) return StageOk(p.function(), numerics);
   // The product of c and the multiplier stays below 2^31.
   const schema::Rescale& f = p.function();
@@ -86,7 +107,7 @@ Status CheckLstm(const KernelCall& call, Numerics numerics, uint64_t& work) {
   const bool is_float = numerics == Numerics::kAny;
   const DataType type = call.inputs[0].type;
   if (!TypeOk(numerics, type)) return BadOperand(0);
-  TAKT_TRY(CheckTypes(call, p, is_float));
+  TAKT_TRY(CheckTypes(call, p, numerics));
   TAKT_TRY(CheckShapes(call, p, is_float));
   for (const GateFunction f : {p.gate_function(), p.candidate_function(), p.cell_function()})
     if (!FunctionOk(f, is_float)) return BadParams();
@@ -95,11 +116,10 @@ Status CheckLstm(const KernelCall& call, Numerics numerics, uint64_t& work) {
     return BadParams();
   for (const int16_t zero_point : {p.input_zero_point(), p.hidden_zero_point(), p.output_zero_point()})
     if (!ZeroPointOk(zero_point, type)) return BadParams();
-  // TFLite's kernel of plain cells; the others have no bytes to agree with.
-  if (numerics == Numerics::kTflite && (p.coupled() || p.peepholes() || p.normalized() || p.projected()))
-    return BadParams();
-  if (!StagesOk(p, numerics)) return BadParams();
+  // TFLite has no extended cells of int16 activations.
+  if (numerics == Numerics::kTflite && type == DataType::kInt16 && IsExtended(p)) return BadOperand(0);
   const Sizes n(call, p);
+  if (!StagesOk(p, numerics, n.cells)) return BadParams();
   const auto of = [](int64_t a, int64_t b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); };
   const uint64_t step = of(n.rows, n.inputs + n.outputs + 4) + of(n.cells, p.projected() ? n.outputs : 1);
   AddWork(work, of(n.steps, n.batches), step);

@@ -1,4 +1,5 @@
-// What recurrent cells share: the walk over time, functions of gates in float, and logistic and tanh by table.
+// What recurrent cells share: the walk over time, functions of gates in float, normalization, and logistic and tanh by
+// table.
 #ifndef TAKT_PORTS_KERNEL_UTIL_RECURRENT_H_
 #define TAKT_PORTS_KERNEL_UTIL_RECURRENT_H_
 
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "engine/base/fixed_point.h"
 #include "engine/base/requantize.h"
 #include "engine/core/kernel.h"
 #include "schema/plan_generated.h"
@@ -67,6 +69,36 @@ inline int32_t LogisticQuadratic(const int32_t* table, uint32_t magnitude, int b
   const int32_t first = table[entry + 1] - table[entry];
   const int32_t second = entry < 254 ? table[entry + 2] - table[entry + 1] - first : 0;
   return (table[entry] << bits) + rest * first + ((rest * (rest - size) * second) >> (bits + 1));
+}
+
+/// Sums less their mean, over their standard deviation, by factors and offsets.
+inline void NormalizeSums(float* sums, const float* factors, const float* offsets, int32_t count) {
+  float sum = 0, squares = 0;
+  for (int32_t k = 0; k < count; ++k) sum += sums[k];
+  const float mean = sum / static_cast<float>(count);
+  for (int32_t k = 0; k < count; ++k) squares += (sums[k] - mean) * (sums[k] - mean);
+  const float inverse = 1.0f / std::sqrt(squares / static_cast<float>(count) + 1e-8f);
+  for (int32_t k = 0; k < count; ++k) sums[k] = (sums[k] - mean) * inverse * factors[k] + offsets[k];
+}
+
+/// The same in TFLite's integers: what is divided has 10 bits of fraction, the variance none (`guard` if it is below
+/// 1).
+inline void NormalizeSums(int16_t* sums, const int32_t* factors, const int32_t* offsets, int32_t count,
+                          const schema::Rescale& stage, int32_t guard) {
+  int64_t sum = 0, squares = 0;
+  for (int32_t k = 0; k < count; ++k) sum += sums[k], squares += sums[k] * sums[k];
+  const auto mean = static_cast<int32_t>(sum * 1024 / count);
+  const auto variance = static_cast<int32_t>((squares * ((1 << 20) / count) - int64_t{mean} * mean) / (1 << 20));
+  const fixed_point::Scaled inverse = fixed_point::InverseSquareRoot(variance < 1 ? guard : variance);
+  for (int32_t k = 0; k < count; ++k) {
+    const int32_t z = MultiplyTflite(static_cast<uint32_t>(1024 * sums[k] - mean), inverse.multiplier, inverse.shift);
+    const uint32_t fine =
+        static_cast<uint32_t>(z) * static_cast<uint32_t>(factors[k]) + static_cast<uint32_t>(offsets[k]);
+    const int64_t v = static_cast<int32_t>(fine);
+    const auto rounded = static_cast<int32_t>((v > 0 ? v + 512 : v - 512) / 1024);
+    const int32_t scaled = MultiplyTflite(static_cast<uint32_t>(rounded), stage.multiplier(), stage.shift());
+    sums[k] = static_cast<int16_t>(ClampInt(scaled, -32768, 32767));
+  }
 }
 
 /// TFLite's logistic and tanh of x / 12288, in Q15.

@@ -22,12 +22,22 @@ schema::Clamp FullRange() {
   return {static_cast<float>(std::numeric_limits<E>::lowest()), static_cast<float>(std::numeric_limits<E>::max())};
 }
 
-// The arithmetic of a cell. Memory: of c; Sum: what gates are functions of; kOne: 1 as a gate's value; Contraction and
-// Stage: the output stages of the projection and of what precedes it.
+// The arithmetic of a cell. Memory: of c; Sum: what gates are functions of; Factor: of peepholes and normalization;
+// kOne: 1 as a gate's value; Contraction and Stage: the output stages of the projection and of what precedes it.
 
-struct FloatCell : Float32 {
-  using Memory = float;
+struct RealSums {
   using Sum = float;
+  using Factor = float;
+  static constexpr bool kRefines = true;
+
+  static float WithPeephole(float sum, float factor, float c, uint16_t) { return sum + factor * c; }
+  static void Normalize(float* sums, const float* factors, const float* offsets, int32_t count, uint16_t) {
+    NormalizeSums(sums, factors, offsets, count);
+  }
+};
+
+struct FloatCell : Float32, RealSums {
+  using Memory = float;
   using Contraction = Float32;
   using Stage = Float32;
   static constexpr float kOne = 1.0f;
@@ -45,9 +55,8 @@ struct FloatCell : Float32 {
 
 /// Gates are integers of 2^-15, up to 1 itself; sums are real.
 template <typename E, typename Acc>
-struct Fp32RneCell : Fp32RneOf<E, Acc> {
+struct Fp32RneCell : Fp32RneOf<E, Acc>, RealSums {
   using Memory = int16_t;
-  using Sum = float;
   using Contraction = Fp32RneOf<E, Acc>;
   using Stage = Fp32RneOf<E, uint32_t>;
   static constexpr int32_t kOne = 1 << 15;
@@ -80,11 +89,13 @@ struct Fp32RneCell : Fp32RneOf<E, Acc> {
   }
 };
 
-/// Each product saturates before it is added; gates are Q15.
+/// TFLite Micro's: each product saturates before it is added; gates are Q15, by table.
 template <typename E, typename Acc>
 struct TfliteCell : TfliteOf<E, Acc> {
   using Memory = int16_t;
   using Sum = int16_t;
+  using Factor = int32_t;
+  static constexpr bool kRefines = false;
   using Contraction = TfliteOf<E, Acc>;
   using Stage = TfliteOf<E, uint32_t>;
   static constexpr int32_t kOne = 32767;
@@ -117,6 +128,44 @@ struct TfliteCell : TfliteOf<E, Acc> {
   }
 };
 
+/// TFLite's, which has all parts: each product saturates after it is added; gates are Q15, by fixed point.
+struct TfliteFullCell : TfliteOf<int8_t, uint32_t> {
+  using Memory = int16_t;
+  using Sum = int16_t;
+  using Factor = int32_t;
+  using Contraction = TfliteOf<int8_t, uint32_t>;
+  using Stage = Contraction;
+  static constexpr int32_t kOne = 32767;
+  static constexpr bool kRefines = true;
+
+  const LstmParams& p;
+
+  TfliteFullCell(const LstmParams& params, const int32_t*) : TfliteOf<int8_t, uint32_t>(params.cell(), 0), p(params) {}
+  static int16_t Plus(int16_t sum, uint32_t acc, const schema::Rescale& r) {
+    return fixed_point::Saturate<int16_t>(int64_t{MultiplyTflite(acc, r.multiplier(), r.shift())} + sum);
+  }
+  int16_t Added(uint32_t x, uint32_t h, uint16_t gate) const {
+    return Plus(Plus(0, x, *p.input()->Get(gate)), h, *p.recurrent()->Get(gate));
+  }
+  int16_t WithPeephole(int16_t sum, int32_t factor, int16_t c, uint16_t which) const {
+    return Plus(sum, static_cast<uint32_t>(factor) * static_cast<uint32_t>(c), *p.peephole()->Get(which));
+  }
+  void Normalize(int16_t* sums, const int32_t* factors, const int32_t* offsets, int32_t count, uint16_t gate) const {
+    NormalizeSums(sums, factors, offsets, count, *p.normalization()->Get(gate), p.variance_guard()->Get(gate));
+  }
+  static int32_t Function(GateFunction f, int16_t sum) {
+    return f == GateFunction::logistic ? fixed_point::Logistic(sum, 3) : fixed_point::Tanh(sum, 3);
+  }
+  int16_t Next(int32_t forget, int16_t c, int32_t input, int32_t candidate) const {
+    const auto kept = static_cast<int16_t>(RoundingDivideByPowerOfTwo(forget * c, p.forget().shift()));
+    const auto added = static_cast<int16_t>(RoundingDivideByPowerOfTwo(input * candidate, p.update().shift()));
+    return static_cast<int16_t>(ClampInt(ClampInt(kept + added, -32768, 32767), lo, hi));
+  }
+  uint32_t Output(int32_t output, int16_t c) const {
+    return static_cast<uint32_t>(output * fixed_point::Tanh(c, p.function().shift()));
+  }
+};
+
 /// One cell and its operands.
 template <typename Cell>
 class Lstm {
@@ -126,6 +175,7 @@ class Lstm {
   using Bias = typename Cell::Bias;
   using Memory = typename Cell::Memory;
   using Sum = typename Cell::Sum;
+  using Factor = typename Cell::Factor;
   enum Gate : uint16_t { kInput, kForget, kCandidate, kOutput, kGates };
 
   explicit Lstm(const KernelCall& call)
@@ -140,8 +190,8 @@ class Lstm {
         sums_(reinterpret_cast<Sum*>(call.scratch.data())),
         cell_(p_, std::is_same_v<Element, float> ? nullptr : call.inputs[6].as<const int32_t>()) {
     size_t i = std::is_same_v<Element, float> ? 6 : 7;
-    if (p_.peepholes()) peepholes_ = call.inputs[i++].as<const float>();
-    if (p_.normalized()) normalization_ = call.inputs[i++].as<const float>();
+    if (p_.peepholes()) peepholes_ = call.inputs[i++].as<const Factor>();
+    if (p_.normalized()) normalization_ = call.inputs[i++].as<const Factor>();
     if (!p_.projected()) return;
     projection_ = call.inputs[i].as<const Weight>();
     projection_bias_ = call.inputs[i + 1].as<const Bias>();
@@ -182,26 +232,17 @@ class Lstm {
 
   /// What peepholes and normalization make of a gate's sums.
   void Refine([[maybe_unused]] uint16_t gate, [[maybe_unused]] const Memory* c) const {
-    if constexpr (std::is_same_v<Sum, float>) {
+    if constexpr (Cell::kRefines) {
       Sum* sums = SumsOf(gate);
       if (p_.peepholes() && gate != kCandidate) {
-        const float* factors = peepholes_ + (gate == kOutput ? 2 : gate) * cells_;
-        for (int32_t k = 0; k < cells_; ++k) sums[k] += factors[k] * static_cast<float>(c[k]);
+        const auto which = static_cast<uint16_t>(gate == kOutput ? 2 : gate);
+        const Factor* factors = peepholes_ + which * cells_;
+        for (int32_t k = 0; k < cells_; ++k) sums[k] = cell_.WithPeephole(sums[k], factors[k], c[k], which);
       }
-      if (p_.normalized()) Normalize(gate, sums);
+      if (!p_.normalized()) return;
+      const Factor* factors = normalization_ + (gate - first_) * cells_;
+      cell_.Normalize(sums, factors, factors + (kGates - first_) * cells_, cells_, gate);
     }
-  }
-
-  void Normalize(uint16_t gate, float* sums) const {
-    const float* factors = normalization_ + (gate - first_) * cells_;
-    const float* offsets = factors + (kGates - first_) * cells_;
-    const auto count = static_cast<float>(cells_);
-    float sum = 0, squares = 0;
-    for (int32_t k = 0; k < cells_; ++k) sum += sums[k];
-    const float mean = sum / count;
-    for (int32_t k = 0; k < cells_; ++k) squares += (sums[k] - mean) * (sums[k] - mean);
-    const float inverse = 1.0f / std::sqrt(squares / count + 1e-8f);
-    for (int32_t k = 0; k < cells_; ++k) sums[k] = (sums[k] - mean) * inverse * factors[k] + offsets[k];
   }
 
   auto Value(uint16_t gate, int32_t k) const {
@@ -222,8 +263,8 @@ class Lstm {
   const int32_t inputs_, outputs_, cells_;
   const Weight *weights_, *recurrent_;
   const Bias* bias_;
-  const float* peepholes_ = nullptr;
-  const float* normalization_ = nullptr;
+  const Factor* peepholes_ = nullptr;
+  const Factor* normalization_ = nullptr;
   const Weight* projection_ = nullptr;
   const Bias* projection_bias_ = nullptr;
   Sum* sums_;
@@ -250,6 +291,13 @@ void RunLstm(const KernelCall& call) {
                        });
 }
 
+/// TFLite Micro has the plain cell alone.
+void RunTflite8(const KernelCall& call) {
+  const auto& p = call.params<LstmParams>();
+  const bool plain = !p.coupled() && !p.peepholes() && !p.normalized() && !p.projected();
+  plain ? RunLstm<TfliteCell<int8_t, uint32_t>>(call) : RunLstm<TfliteFullCell>(call);
+}
+
 /// The gates' sums of one row, and what is projected.
 template <typename Cell>
 KernelNeed NeedOfLstm(const KernelCall& call) {
@@ -261,15 +309,15 @@ KernelNeed NeedOfLstm(const KernelCall& call) {
 }
 
 template <typename Cell>
-constexpr Kernel Row() {
-  return {ContractionKey<Cell>(Op::kLstm), &CheckLstm<Cell::kNumerics>, &RunLstm<Cell>, &NeedOfLstm<Cell>};
+constexpr Kernel Row(RunFunction run = &RunLstm<Cell>) {
+  return {ContractionKey<Cell>(Op::kLstm), &CheckLstm<Cell::kNumerics>, run, &NeedOfLstm<Cell>};
 }
 
 }  // namespace
 
 constexpr Kernel kLstmFloat32 = Row<FloatCell>();
 constexpr Kernel kLstmInt8Fp32Rne = Row<Fp32RneCell<int8_t, uint32_t>>();
-constexpr Kernel kLstmInt8Tflite = Row<TfliteCell<int8_t, uint32_t>>();
+constexpr Kernel kLstmInt8Tflite = Row<TfliteCell<int8_t, uint32_t>>(&RunTflite8);
 constexpr Kernel kLstmInt16Fp32Rne = Row<Fp32RneCell<int16_t, uint64_t>>();
 constexpr Kernel kLstmInt16Tflite = Row<TfliteCell<int16_t, uint64_t>>();
 

@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "converter/frontend/tflite_refusals.h"
 #include "converter/ir/op_def.h"
 #include "engine/core/op.h"
 #include "ports/reference/kernels.h"
 #include "schema/plan_generated.h"
+#include "schema/tflite_generated.h"
 
 namespace takt {
 namespace {
@@ -68,6 +70,16 @@ void PrintRow(const ir::OpDef& def) {
               Join(onnx).c_str());
 }
 
+void PrintRefusals() {
+  std::printf("\n## Builtin operators of TFLite that are refused\n\n| operators | because |\n|---|---|\n");
+  for (const frontend::TfliteRefusal& refusal : frontend::TfliteRefusals()) {
+    std::vector<std::string> names;
+    for (int code = refusal.first; code <= refusal.last; ++code)
+      names.push_back(tflite::EnumNameBuiltinOperator(static_cast<tflite::BuiltinOperator>(code)));
+    std::printf("| %s | %s |\n", Join(names).c_str(), refusal.reason);
+  }
+}
+
 }  // namespace
 }  // namespace takt
 
@@ -88,4 +100,5 @@ int main() {
       "- TFLite, ONNX: the operators that become this op.\n\n"
       "| op | reference | npu_emu | TFLite | ONNX |\n|---|---|---|---|---|\n");
   for (const takt::ir::OpDef* def : takt::ir::AllOpDefs()) takt::PrintRow(*def);
+  takt::PrintRefusals();
 }

@@ -3,8 +3,13 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "converter/backend/convert.h"
+#include "converter/frontend/tflite_refusals.h"
+#include "converter/ir/op_def.h"
 #include "tests/converter/tflite_builder.h"
 
 namespace takt::test {
@@ -71,7 +76,9 @@ class BadModel {
 TEST(TfliteBadInput, AllKindsAreFoundInOneRun) {
   BadModel bad;
   bad.Add(Code::LSH_PROJECTION, {0}, Int8("projected"));
-  bad.Expect("0(LSH_PROJECTION): error: is not supported; the note at the end lists the operators that are");
+  bad.Expect("0(LSH_PROJECTION): error: is not supported: it works on strings or hashes; look them up before");
+  bad.Add(Code::CUSTOM, {0}, Int8("unknown"));
+  bad.Expect("1(CUSTOM): error: is not supported; the note at the end lists the operators that are");
   bad.Damaged(
       "text", [](auto& t) { t.type = Type::STRING; }, "has type STRING; supported are");
   bad.Damaged(
@@ -132,6 +139,55 @@ TEST(TfliteBadInput, AllKindsAreFoundInOneRun) {
   const std::string cycle = std::to_string(first) + "(RELU), " + std::to_string(first + 1) + "(RELU)";
   bad.Expect(" error: has operators that wait for each other: " + cycle + "; a graph has no cycles");
   bad.Run();
+}
+
+TEST(TfliteBadInput, EveryBuiltinOperatorIsReadOrRefusedForAReason) {
+  std::set<std::string> read;
+  for (const ir::OpDef* def : ir::AllOpDefs())
+    for (const ir::TfliteImport& import : def->tflite) read.insert(import.name);
+  for (const Code code : tflite::EnumValuesBuiltinOperator()) {
+    const std::string name = tflite::EnumNameBuiltinOperator(code);
+    if (code == Code::CUSTOM) continue;
+    EXPECT_NE(read.count(name) != 0, !frontend::RefusalOf(static_cast<int>(code)).empty()) << name;
+  }
+}
+
+/// One error for what is wrong: operators behind it can't know what they would have read.
+TEST(TfliteBadInput, WhatFollowsFromAnErrorIsNotReported) {
+  TfliteModel model;
+  const TfliteTensor shape = {.name = "shape", .type = Type::INT32, .shape = {2, 2}};
+  model.tensors = {Int8("x"), shape, shape, Int8("y", {1, 6}), Int8("z", {1, 6})};
+  model.tensors[2].name = "more";
+  model.operators = {{Code::CUSTOM, {0}, {1}},
+                     {Code::ADD, {1, 1}, {2}},
+                     {Code::PAD, {0, 2}, {3}},
+                     {Code::RELU, {3}, {4}, tflite::BuiltinOptions::NONE}};
+  model.operators[0].custom = "Unknown";
+  model.inputs = {0};
+  model.outputs = {4};
+  const Conversion made = ConvertTflite(WriteTflite(model), "m", {});
+  std::vector<std::string> errors;
+  for (const Diagnostic& d : made.diagnostics.all())
+    if (d.severity == Severity::kError) errors.push_back(d.ToString());
+  ASSERT_EQ(errors.size(), 1u) << errors.back();
+  EXPECT_NE(errors[0].find("m:0(CUSTOM Unknown): error: is not supported"), std::string::npos) << errors[0];
+}
+
+TEST(TfliteBadInput, OpenDimensionsThatDoNotWorkAreAskedFor) {
+  TfliteModel model;
+  model.tensors = {Int8("x", {1, 1}), Constant<int32_t>("begin", Type::INT32, {0, 2}),
+                   Constant<int32_t>("size", Type::INT32, {1, 2}), Int8("y", {1, 2})};
+  model.tensors[0].signature = {-1, -1};
+  model.operators = {{Code::SLICE, {0, 1, 2}, {3}}};
+  model.inputs = {0};
+  model.outputs = {3};
+  std::string text;
+  const Conversion made = ConvertTflite(WriteTflite(model), "m", {});
+  for (const Diagnostic& d : made.diagnostics.all()) text += d.ToString() + "\n";
+  EXPECT_NE(text.find("m:x: error: leaves dimensions open (-1x-1), and the recorded [1, 1] do not work; give them: "
+                      "--shape x=DIMS"),
+            std::string::npos)
+      << text;
 }
 
 TEST(TfliteBadInput, PadsBeyondEveryTensorAreRefused) {

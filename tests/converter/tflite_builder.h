@@ -39,6 +39,8 @@ struct TfliteOperator {
   Options options = nullptr;
   std::string custom = "";  ///< Name of a CUSTOM operator, and its options' bytes.
   std::vector<uint8_t> custom_options = {};
+  int32_t version = 1;
+  std::vector<int32_t> intermediates = {};  ///< Tensors of values inside the operator.
 };
 
 struct TfliteSubgraph {
@@ -104,11 +106,12 @@ class TfliteWriter {
   flatbuffers::Offset<tflite::Operator> Add(const TfliteOperator& op) {
     const auto options = op.options ? op.options(fbb_) : flatbuffers::Offset<void>();
     const auto code = op.custom.empty() ? op.code : tflite::BuiltinOperator::CUSTOM;
-    const auto made = tflite::CreateOperatorDirect(fbb_, static_cast<uint32_t>(codes_.size()), &op.inputs, &op.outputs,
-                                                   op.options_type, options,
-                                                   op.custom_options.empty() ? nullptr : &op.custom_options);
+    const auto made = tflite::CreateOperatorDirect(
+        fbb_, static_cast<uint32_t>(codes_.size()), &op.inputs, &op.outputs, op.options_type, options,
+        op.custom_options.empty() ? nullptr : &op.custom_options, tflite::CustomOptionsFormat::FLEXBUFFERS, nullptr,
+        op.intermediates.empty() ? nullptr : &op.intermediates);
     codes_.push_back(
-        tflite::CreateOperatorCodeDirect(fbb_, 0, op.custom.empty() ? nullptr : op.custom.c_str(), 1, code));
+        tflite::CreateOperatorCodeDirect(fbb_, 0, op.custom.empty() ? nullptr : op.custom.c_str(), op.version, code));
     return made;
   }
 

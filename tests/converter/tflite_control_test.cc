@@ -205,6 +205,47 @@ TEST(TfliteWhile, RunsAsOftenAsDataSays) {
   EXPECT_EQ(program.Run({Packed(Floats{1, 10}), Packed(std::vector<int32_t>{-5})}), (Floats{1, 10}));
 }
 
+constexpr float kStep = 0.5f;
+constexpr int kZero = 3;
+
+/// The model with int8 in place of float32, in all subgraphs.
+TfliteModel Quantized(TfliteModel model) {
+  const auto quantize = [](TfliteSubgraph& graph) {
+    for (TfliteTensor& t : graph.tensors) {
+      if (t.type != TensorType::FLOAT32) continue;
+      t.type = TensorType::INT8;
+      t.scales = {kStep}, t.zero_points = {kZero};
+      Floats values(t.data.size() / sizeof(float));
+      if (!values.empty()) std::memcpy(values.data(), t.data.data(), t.data.size());
+      t.data.clear();
+      for (const float v : values) t.data.push_back(static_cast<uint8_t>(static_cast<int>(v / kStep) + kZero));
+    }
+  };
+  quantize(model);
+  for (TfliteSubgraph& other : model.others) quantize(other);
+  return model;
+}
+Bytes Stored(const Floats& values) {
+  Bytes bytes;
+  for (const float v : values) bytes.push_back(static_cast<uint8_t>(static_cast<int>(v / kStep) + kZero));
+  return bytes;
+}
+
+TEST(TfliteControl, OfQuantizedGraphs) {
+  for (const Numerics numerics : {Numerics::kFp32Rne, Numerics::kTflite}) {
+    ConvertOptions options;
+    options.numerics = numerics;
+    options.max_trips = 4;
+    Program choice(Quantized(Choice()), options);
+    EXPECT_EQ(choice.runner->Run({{1}, Stored({5, 7})})[0], Stored({7, 10}));
+    EXPECT_EQ(choice.runner->Run({{0}, Stored({5, 7})})[0], Stored({10, 21}));
+    EXPECT_EQ(Program(Quantized(Power(true)), options).runner->Run({Stored({1, 2})})[0], Stored({8, 54}));
+    Program power(Quantized(Power(false)), options);
+    EXPECT_EQ(power.runner->Run({Stored({1, 10}), Packed(std::vector<int32_t>{1})})[0], Stored({2, 30}));
+    EXPECT_EQ(power.runner->Run({Stored({1, 2}), Packed(std::vector<int32_t>{3})})[0], Stored({8, 54}));
+  }
+}
+
 TEST(TfliteWhile, AsksForABound) {
   ExpectError(Power(false), "m:0(WHILE): error: is a loop whose number of trips does not follow from constants");
 }

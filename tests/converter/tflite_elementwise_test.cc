@@ -256,6 +256,72 @@ TEST(TfliteElementwise, Bits) {
           Float({4}, {M_PI / 4, -3 * M_PI / 4, M_PI, M_PI / 2})});
 }
 
+/// A row of 8 samples, whose spectrum has 5 complex numbers: its magnitudes, real and imaginary parts.
+TEST(TfliteElementwise, SpectraOfRows) {
+  const Numbers x = {1, -2, 3, 0.5, 0, 4, -1, 2};
+  Numbers real, imaginary, magnitude;
+  for (int k = 0; k <= 4; ++k) {
+    double re = 0, im = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double at = 2 * M_PI * k * static_cast<double>(i) / 8;
+      re += x[i] * std::cos(at), im -= x[i] * std::sin(at);
+    }
+    real.push_back(re), imaginary.push_back(im), magnitude.push_back(std::hypot(re, im));
+  }
+  using enum BuiltinOperator;
+  const std::pair<BuiltinOperator, Numbers> rows[] = {{REAL, real}, {IMAG, imaginary}, {COMPLEX_ABS, magnitude}};
+  for (const auto& [code, y] : rows) {
+    TfliteModel model;
+    model.tensors = {{.name = "x", .type = FLOAT32, .shape = {1, 1, 8}},
+                     {.name = "length", .type = INT32, .shape = {2}, .data = Pack(INT32, {1, 8})},
+                     {.name = "spectrum", .type = TensorType::COMPLEX64, .shape = {1, 1, 5}},
+                     {.name = "flat", .type = TensorType::COMPLEX64, .shape = {1, 5}},
+                     {.name = "y", .type = FLOAT32, .shape = {1, 5}}};
+    model.operators = {{RFFT2D, {0, 1}, {2}}, {RESHAPE, {2}, {3}}, {code, {3}, {4}}};
+    model.inputs = {0};
+    model.outputs = {4};
+    const Conversion made = ConvertTflite(WriteTflite(model), "m", {});
+    ASSERT_FALSE(made.plan.empty()) << Messages(made);
+    const Numbers got = Unpack(FLOAT32, test::PlanRunner(made.plan).Run({Pack(FLOAT32, x)})[0]);
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(got[i], y[i], 1e-5) << i;
+    model.operators[1].code = NEG;
+    EXPECT_NE(Messages(ConvertTflite(WriteTflite(model), "m", {})).find("is computed on complex numbers"),
+              std::string::npos);
+    model.outputs = {2};
+    EXPECT_NE(Messages(ConvertTflite(WriteTflite(model), "m", {})).find("is a complex graph output"),
+              std::string::npos);
+  }
+}
+
+/// Each input cell spreads the kernel, 2 cells apart; SAME padding crops, and weights are DHWOI.
+TEST(TfliteElementwise, TransposedConvolutionsOfThreeDimensions) {
+  const auto options = [](tflite::Padding padding) {
+    return [padding](flatbuffers::FlatBufferBuilder& fbb) {
+      return tflite::CreateConv3DOptions(fbb, padding, 1, 2, 1).Union();
+    };
+  };
+  Operand shape = Axes({1, 1, 1, 6, 1}), weights = Float({1, 1, 3, 1, 2}, {1, 10, 2, 20, 3, 30});
+  weights.constant = true;
+  const Operand x = Float({1, 1, 1, 3, 2}, {1, 0, 0, 1, 2, 0});
+  // 1, 2, 3 at 0; 10, 20, 30 at 2; 2, 4, 6 at 4.
+  const Numbers full = {1, 2, 13, 20, 32, 4, 6};
+  Expect({BuiltinOperator::CONV_3D_TRANSPOSE,
+          {shape, weights, x},
+          Float({1, 1, 1, 6, 1}, {full.begin(), full.begin() + 6}),
+          BuiltinOptions::Conv3DOptions,
+          options(tflite::Padding::SAME)});
+  shape.values[3] = 7;
+  Operand bias = Float({1}, {0.5});
+  bias.constant = true;
+  Numbers shifted;
+  for (const double v : full) shifted.push_back(v + 0.5);
+  Expect({BuiltinOperator::CONV_3D_TRANSPOSE,
+          {shape, weights, x, bias},
+          Float({1, 1, 1, 7, 1}, shifted),
+          BuiltinOptions::Conv3DOptions,
+          options(tflite::Padding::VALID)});
+}
+
 TEST(TfliteElementwise, SelectCastWhere) {
   using enum BuiltinOperator;
   const Operand condition = Of(BOOL, {2}, {1, 0});

@@ -290,7 +290,7 @@ TEST(TfliteImporter, NamesUnsupportedConstructs) {
   ExpectError(model, "m:state: error: is a variable that no operator updates");
   model = Chain();
   model.operators[0].code = BuiltinOperator::LSH_PROJECTION;
-  ExpectError(model, "m:0(LSH_PROJECTION): error: is not supported; the note");
+  ExpectError(model, "m:0(LSH_PROJECTION): error: is not supported: it works on strings");
   model = Chain();
   model.tensors[1].type = TensorType::STRING;
   ExpectError(model, "m:0(RELU):mid: error: has type STRING; supported are");

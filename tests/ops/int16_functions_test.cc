@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <map>
 
 #include "schema/plan_generated.h"
@@ -22,6 +24,7 @@ Results Unary(const OpCase& c, const Inputs& in) {
       {"logistic", [](double x) { return 1 / (1 + std::exp(-x)); }},
       {"tanh", [](double x) { return std::tanh(x); }},
       {"exp", [](double x) { return std::exp(x); }},
+      {"abs", [](double x) { return std::fabs(x); }},
       {"hard_swish", [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }},
       {"gelu", [](double x) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; }}};
   Values y(in[0].dims);
@@ -39,7 +42,8 @@ Results LeakyReluTflite(const OpCase& c, const Inputs& in) {
   const Multiplier negative(static_cast<double>(s * static_cast<float>(Alpha(c)) / out));
   Values y(in[0].dims);
   for (size_t i = 0; i < y.v.size(); ++i) {
-    const auto x = static_cast<int64_t>(in[0].stored[i]);
+    auto x = static_cast<int64_t>(in[0].stored[i]);
+    if (FunctionOf(c) == "abs") x = std::abs(x);
     y[i] = Saturated(c, c.outputs[0], static_cast<double>(MultiplyByTflite(x, x >= 0 ? positive : negative)));
   }
   return {y};
@@ -55,7 +59,8 @@ const OpTraits kLeakyRelu = {
 TEST(LeakyReluInt16, EqualsOracle) {
   RunCases(kLeakyRelu,
            {Case("leaky_relu", {3, 211}, 0.00174f, 0.00162f, 0.3), Case("leaky_relu", {1000}, 0.0058f, 0.0071f, 0.01),
-            Case("leaky_relu", {}, 0.001f, 0.001f, 0.5), Case("leaky_relu", {99}, 0.01f, 0.001f, 1.5)});
+            Case("leaky_relu", {}, 0.001f, 0.001f, 0.5), Case("leaky_relu", {99}, 0.01f, 0.001f, 1.5),
+            Case("abs", {1000}, 0.0058f, 0.0071f), Case("abs", {1000}, 0.001f, 0.001f)});
 }
 
 /// Tanh and logistic lie within 2 units of 2^-15 where the table's steps (tflite) or 512 pieces of the whole range are
@@ -116,8 +121,10 @@ TEST(Int16Functions, RejectWhatBreaksTheirRules) {
   const std::vector<Rejection> leaky = {
       {"shape of the output", Site::kOpOperands, [](MutableCall& m) { m.dims[1][0] = 3; }},
       {"clamp", Site::kOpParams, [](MutableCall& m) { m.params<L>().mutable_clamp().mutate_max(32768); }},
-      {"output stages", Site::kOpParams,
-       [](MutableCall& m) { m.params<L>().mutate_negative_scale(256), m.params<L>().mutate_negative_multiplier(-1); }}};
+      {"output stages", Site::kOpParams, [](MutableCall& m) {
+         m.params<L>().mutate_negative_scale(-256);
+         m.params<L>().mutate_negative_multiplier(std::numeric_limits<int32_t>::min());
+       }}};
   for (const Numerics numerics : {Numerics::kFp32Rne, Numerics::kTflite})
     ExpectRejections(kLeakyRelu, Case("leaky_relu", {2}, 0.01f, 0.02f, 0.1), numerics, leaky);
   using S = schema::SigmoidTableParams;

@@ -7,186 +7,90 @@
 #include <cstring>
 #include <string>
 
+#include "engine/base/fixed_point.h"
 #include "schema/plan_generated.h"
+#include "tests/ops/lstm_oracle.h"
 #include "tests/ops/op_test.h"
 
 namespace takt::test {
 namespace {
 
-enum Input : size_t { kX, kW, kR, kBias, kH, kC, kPeepholes, kNormalization, kProjection, kProjectionBias };
-enum Gate : size_t { kIn, kForget, kCandidate, kOut };
-
-bool Has(const OpCase& c, size_t i) {
-  return i < c.inputs.size() && c.inputs[i].type != DataType::kNone;
-}
-int64_t Flag(const OpCase& c, const char* key) {
-  const auto at = c.attributes.find(key);
-  return at == c.attributes.end() ? 0 : std::get<int64_t>(at->second);
-}
-double Bound(const OpCase& c, const char* key) {
-  const auto at = c.attributes.find(key);
-  return at == c.attributes.end() ? 3e38 : std::get<double>(at->second);
-}
-
-struct Sizes {
-  size_t steps, batches, inputs, outputs, cells, first;
-  explicit Sizes(const OpCase& c) {
-    const bool batch_major = Flag(c, "batch_major") != 0;
-    const auto dim = [&](size_t i, size_t d) { return static_cast<size_t>(c.inputs[i].dims[d]); };
-    steps = dim(kX, batch_major ? 1 : 0), batches = dim(kX, batch_major ? 0 : 1), inputs = dim(kX, 2);
-    outputs = dim(kH, 1), cells = dim(kC, 1), first = Flag(c, "coupled") != 0 ? 1 : 0;
-  }
-  size_t rows() const { return (4 - first) * cells; }
-};
-
-float WeightScale(const OpCase& c, size_t operand, size_t gate) {
-  const std::vector<float>& scales = c.inputs[operand].scales;
-  const Sizes n(c);
-  return scales.size() == 1 ? scales[0] : scales[(gate - n.first) * n.cells];
-}
-double Logistic(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-
-/// Everything in double, on real values.
-struct RealCell {
-  using F = double;
-  const OpCase& c;
-  static constexpr bool kReal = true;
-
-  double One() const { return 1; }
-  double Sum(size_t, double x, double h) const { return x + h; }
-  double Function(size_t gate, double sum) const {
-    const double v = std::clamp(sum, -Bound(c, "clip"), Bound(c, "clip"));
-    return gate == kCandidate ? std::tanh(v) : Logistic(v);
-  }
-  double Next(double f, double cell, double i, double g) const {
-    return std::clamp(f * cell + i * g, -Bound(c, "cell_clip"), Bound(c, "cell_clip"));
-  }
-  double Hidden(double o, double cell) const { return o * std::tanh(cell); }
-  double Project(double acc) const {
-    return std::clamp(acc, -Bound(c, "projection_clip"), Bound(c, "projection_clip"));
-  }
-};
-
-/// 2^16 * logistic(i / 24).
-double Entry(int i) {
-  return std::nearbyint(65536 * Logistic(i / 24.0));
-}
-/// More by half of what a line errs in the middle of its piece.
-double MovedEntry(int i) {
-  const auto exact = [](double at) { return 65536 * Logistic(at / 24); };
-  return i == 255 ? 65535 : std::nearbyint(exact(i) + (exact(i + 0.5) - (exact(i) + exact(i + 1)) / 2) / 2);
-}
-
-/// Sums in float, gates of 2^-15 by a quadratic between entries, one rounding for each of c, h and the projection.
-struct Fp32RneCell {
-  using F = float;
-  const OpCase& c;
-  static constexpr bool kReal = false;
-
-  double One() const { return 32768; }
-  float Scale(size_t i) const { return c.inputs[i].scales[0]; }
-  float Sum(size_t gate, double x, double h) const {
-    const float a = static_cast<float>(x) * (Scale(kX) * WeightScale(c, kW, gate));
-    const float b = static_cast<float>(h) * (Scale(kH) * WeightScale(c, kR, gate));
-    return a + b;
-  }
-  static double ByTable(bool tanh, float units) {
-    const double v = std::nearbyint(std::clamp(units, -131072.0f, 131072.0f));
-    const double width = tanh ? 256 : 512, at = std::fabs(v) / width;
-    const int i = static_cast<int>(at);
-    double q = Entry(255);
-    if (i < 255) {
-      const double rest = at - i, first = Entry(i + 1) - Entry(i);
-      const double second = i < 254 ? Entry(i + 2) - Entry(i + 1) - first : 0;
-      q = Entry(i) + rest * first + std::floor(rest * (rest - 1) * second / 2 * width) / width;
-    }
-    if (tanh) return std::copysign(std::floor(q - 32768 + 0.5), v) * 1.0;
-    return std::floor((v < 0 ? 65536 - q : q) / 2 + 0.5);
-  }
-  double Function(size_t gate, float sum) const {
-    const auto bound = static_cast<float>(Bound(c, "clip"));
-    return ByTable(gate == kCandidate, std::clamp(sum, -bound, bound) * 12288.0f);
-  }
-  static double Rounded(float v, double zero_point, double lo, double hi) {
-    return std::clamp(static_cast<double>(std::nearbyint(v)) + zero_point, lo, hi);
-  }
-  double Next(double f, double cell, double i, double g) const {
-    const double stored = std::round(Bound(c, "cell_clip") / static_cast<double>(Scale(kC)));
-    const double bound = std::min(stored, 32767.0), lo = stored < 32767 ? -bound : -32768;
-    const float a = static_cast<float>(f * cell) * 0x1p-15f;
-    const float b = static_cast<float>(i * g) * static_cast<float>(0x1p-30 / static_cast<double>(Scale(kC)));
-    return Rounded(a + b, 0, lo, bound);
-  }
-  double Hidden(double o, double cell) const {
-    const double product = o * ByTable(true, static_cast<float>(cell) * (Scale(kC) * 12288.0f));
-    const bool projected = Has(c, kProjection);
-    const double scale = projected ? std::get<double>(c.attributes.at("hidden_scale")) : c.outputs[0].scale();
-    const double zp = projected ? static_cast<double>(Flag(c, "hidden_zero_point")) : c.outputs[0].zero_point;
-    const bool wide = c.outputs[0].type == DataType::kInt16;
-    return Rounded(static_cast<float>(product) * static_cast<float>(0x1p-30 / scale), zp, wide ? -32768 : -128,
-                   wide ? 32767 : 127) -
-           zp;
-  }
-  double Project(double acc) const {
-    const double scale = std::get<double>(c.attributes.at("hidden_scale")) * c.inputs[kProjection].scale();
-    const float v = static_cast<float>(acc) * static_cast<float>(scale / c.outputs[0].scale());
-    const Operand& y = c.outputs[0];
-    const double clip = Bound(c, "projection_clip");
-    const double lo = y.type == DataType::kInt16 ? -32768 : -128, hi = -lo - 1;
-    const auto end = [&](double real) { return std::clamp(std::round(real / y.scale()) + y.zero_point, lo, hi); };
-    return Rounded(v, y.zero_point, end(-clip), end(clip)) - y.zero_point;
-  }
-};
-
-/// Each product is rounded and saturates before it is added; gates are Q15, linear between entries.
-struct TfliteCell {
+/// TFLite's kernel with all parts: products saturate after they are added, gates and c go through 16-bit fixed point.
+struct TfliteFullCell {
   using F = double;
   const OpCase& c;
   static constexpr bool kReal = false;
 
-  double One() const { return 32767; }
   static double Saturated16(double v) { return std::clamp(v, -32768.0, 32767.0); }
-  double Requantized(double acc, double scale) const {
-    const bool wide = c.inputs[kX].type == DataType::kInt16;
-    const auto multiply = wide ? MultiplyByTflite15 : MultiplyByTflite;
-    return Saturated16(static_cast<double>(multiply(static_cast<int64_t>(acc), Multiplier(scale))));
+  static double Short(double v, float scale) {
+    return static_cast<double>(MultiplyByTflite(static_cast<int64_t>(v), Multiplier(static_cast<double>(scale))));
   }
-  double Product(size_t x, size_t w, size_t gate) const {
-    return static_cast<double>(c.inputs[x].scales[0] * WeightScale(c, w, gate)) * 4096;
+  float Unit(size_t gate) const {
+    const auto at = c.attributes.find("gate_scales");
+    if (at == c.attributes.end()) return 0x1p-12f;
+    return static_cast<float>(std::get<std::vector<double>>(at->second)[gate - Sizes(c).first]);
   }
+  double One() const { return 32767; }
   double Sum(size_t gate, double x, double h) const {
-    return Saturated16(Requantized(x, Product(kX, kW, gate)) + Requantized(h, Product(kH, kR, gate)));
+    const float xs = c.inputs[kX].scales[0] * WeightScale(c, kW, gate) / Unit(gate);
+    const float hs = c.inputs[kH].scales[0] * WeightScale(c, kR, gate) / Unit(gate);
+    return Saturated16(Saturated16(Short(x, xs)) + Short(h, hs));
   }
-  static double ByTable(bool tanh, double units) {
-    const double width = tanh ? 256 : 512, at = std::fabs(units) / width;
-    const int i = static_cast<int>(at);
-    double q = tanh ? 65535 : 65534;
-    if (i < 255) q = MovedEntry(i) + (at - i) * (MovedEntry(i + 1) - MovedEntry(i));
-    // In 2^-8 or 2^-10 of the result; half up on both sides of zero.
-    const double unit = tanh ? 256 : 1024;
-    const double fine = tanh ? (q - 32768) * 256 : q * 512;
-    if (units >= 0) return std::floor((fine + unit / 2) / unit);
-    return std::floor(((tanh ? -fine : 65536 * 512.0 - fine) + unit / 2 - 1) / unit);
-  }
-  double Function(size_t gate, double sum) const { return ByTable(gate == kCandidate, 3 * sum); }
-  double Short(double v, double scale) const {
-    return static_cast<double>(MultiplyByTflite(static_cast<int64_t>(v), Multiplier(scale)));
+  double Function(size_t gate, double sum) const {
+    const auto q = static_cast<int16_t>(sum);
+    return gate == kCandidate ? fixed_point::Tanh(q, 3) : fixed_point::Logistic(q, 3);
   }
   double Next(double f, double cell, double i, double g) const {
     const double scale = c.inputs[kC].scale();
-    const double sum = Saturated16(Saturated16(Short(f * cell, 0x1p-15)) + Saturated16(Short(i * g, 0x1p-30 / scale)));
+    const double sum = Saturated16(std::round(f * cell * 0x1p-15) + std::round(i * g * 0x1p-30 / scale));
     const double bound = std::trunc(std::min(Bound(c, "cell_clip") / scale, 32768.0));
     return bound < 32768 ? std::clamp(sum, -bound, bound) : sum;
   }
   double Hidden(double o, double cell) const {
-    const double shift = c.inputs[kC].scale() * 4096;
-    const double units = shift >= 1 ? 3 * shift * cell : std::floor(3 * shift * cell + 0.5);
-    const Operand& y = c.outputs[0];
-    return Saturated(c, y, Short(o * ByTable(true, units), 0x1p-30 / y.scale()) + y.zero_point) - y.zero_point;
+    const int bits = 15 + std::ilogb(c.inputs[kC].scale());
+    const bool projected = Has(c, kProjection);
+    const auto scale =
+        static_cast<float>(projected ? std::get<double>(c.attributes.at("hidden_scale")) : c.outputs[0].scale());
+    const double zp = projected ? -static_cast<double>(Flag(c, "hidden_zero_point")) : c.outputs[0].zero_point;
+    const double product = o * fixed_point::Tanh(static_cast<int16_t>(cell), bits);
+    return std::clamp(Short(product, 0x1p-30f / scale) + zp, -128.0, 127.0) - zp;
   }
-  double Project(double acc) const { return acc; }
+  double Project(double acc) const {
+    const Operand& y = c.outputs[0];
+    const auto hidden = static_cast<float>(std::get<double>(c.attributes.at("hidden_scale")));
+    const float scale = c.inputs[kProjection].scales[0] * hidden / y.scales[0];
+    const double bound = std::trunc(std::min(Bound(c, "projection_clip") / y.scale(), 128.0));
+    const double q = std::clamp(Short(acc, scale) + y.zero_point, -128.0, 127.0);
+    return (bound < 128 ? std::clamp(q, -bound, bound) : q) - y.zero_point;
+  }
+  void AddPeepholes(size_t gate, const Sizes& n, const Inputs& in, const double* cell, double* sums) const {
+    const size_t which = gate == kOut ? 2 : gate;
+    const double scale = c.inputs[kC].scale() * c.inputs[kPeepholes].scale(which) / static_cast<double>(Unit(gate));
+    for (size_t k = 0; k < n.cells; ++k)
+      sums[k] =
+          Saturated16(sums[k] + Short(in[kPeepholes].stored[which * n.cells + k] * cell[k], static_cast<float>(scale)));
+  }
+  void Normalize(size_t gate, const Sizes& n, const Inputs& in, double* sums) const {
+    const size_t at = (gate - n.first) * n.cells;
+    const float factor = c.inputs[kFactors].scales[at];
+    double sum = 0, squares = 0;
+    for (size_t k = 0; k < n.cells; ++k) sum += sums[k], squares += sums[k] * sums[k];
+    const auto cells = static_cast<double>(n.cells);
+    const double mean = std::trunc(sum * 1024 / cells);
+    const double variance = std::trunc((squares * std::trunc(0x1p20 / cells) - mean * mean) * 0x1p-20);
+    const double guard = std::max(1.0, static_cast<double>(std::trunc(10000.0f * factor)));
+    const fixed_point::Scaled root =
+        fixed_point::InverseSquareRoot(static_cast<int32_t>(variance < 1 ? guard : variance));
+    Multiplier inverse(1), stage(static_cast<double>(factor));
+    inverse.mantissa = root.multiplier, inverse.exponent = root.shift;
+    stage.exponent += 12;
+    for (size_t k = 0; k < n.cells; ++k) {
+      const auto z = static_cast<double>(MultiplyByTflite(static_cast<int64_t>(1024 * sums[k] - mean), inverse));
+      const double fine = z * in[kFactors].stored[at + k] + in[kOffsets].stored[at + k];
+      const auto rounded = static_cast<int64_t>(std::trunc((fine + (fine > 0 ? 512 : -512)) / 1024));
+      sums[k] = Saturated16(static_cast<double>(MultiplyByTflite(rounded, stage)));
+    }
+  }
 };
 
 /// The operands of a row, as the cell's arithmetic sees them.
@@ -210,21 +114,27 @@ struct Runner {
   void Refine(size_t gate, std::vector<typename A::F>& sums, const double* cell) const {
     using F = typename A::F;
     F* s = sums.data() + (gate - n.first) * n.cells;
+    if constexpr (std::is_same_v<A, TfliteFullCell>) {
+      if (Has(c, kPeepholes) && gate != kCandidate) a.AddPeepholes(gate, n, in, cell, s);
+      if (Has(c, kFactors)) a.Normalize(gate, n, in, s);
+      return;
+    }
     if (Has(c, kPeepholes) && gate != kCandidate) {
       const size_t at = (gate == kOut ? 2 : gate) * n.cells;
       const auto scale = A::kReal ? F{1} : static_cast<F>(c.inputs[kC].scale());
       for (size_t k = 0; k < n.cells; ++k)
         s[k] += static_cast<F>(in[kPeepholes].real[at + k]) * scale * static_cast<F>(cell[k]);
     }
-    if (!Has(c, kNormalization)) return;
+    if (!Has(c, kFactors)) return;
     F sum = 0, squares = 0;
     for (size_t k = 0; k < n.cells; ++k) sum += s[k];
     const F mean = sum / static_cast<F>(n.cells);
     for (size_t k = 0; k < n.cells; ++k) squares += (s[k] - mean) * (s[k] - mean);
     const F inverse = F{1} / std::sqrt(squares / static_cast<F>(n.cells) + static_cast<F>(1e-8f));
-    const double* factors = in[kNormalization].real.data() + (gate - n.first) * n.cells;
+    const size_t at = (gate - n.first) * n.cells;
     for (size_t k = 0; k < n.cells; ++k)
-      s[k] = (s[k] - mean) * inverse * static_cast<F>(factors[k]) + static_cast<F>(factors[n.rows() + k]);
+      s[k] = (s[k] - mean) * inverse * static_cast<F>(in[kFactors].real[at + k]) +
+             static_cast<F>(in[kOffsets].real[at + k]);
   }
 
   void Step(const double* x, double* h, double* cell) const {
@@ -338,15 +248,39 @@ OpCase Coupled(OpCase c) {
 /// Peepholes, normalization or a projection to `outputs` values, as asked.
 OpCase Extended(OpCase c, bool peepholes, bool normalized, int32_t outputs) {
   const int32_t cells = c.inputs[kC].dims[1], rows = c.inputs[kBias].dims[0], batches = c.inputs[kC].dims[0];
-  c.inputs.resize(outputs > 0 ? 10 : 8);
+  c.inputs.resize(outputs > 0 ? 11 : 9);
   if (peepholes) c.inputs[kPeepholes] = Float({3, cells}).Constant();
-  if (normalized) c.inputs[kNormalization] = Float({2, rows}, -1.5, 1.5).Constant();
+  if (normalized) {
+    c.inputs[kFactors] = Float({rows}, -1.5, 1.5).Constant();
+    c.inputs[kOffsets] = Float({rows}, -1.5, 1.5).Constant();
+  }
   if (outputs == 0) return c;
   c.inputs[kProjection] = Weights({outputs, cells});
   c.inputs[kProjectionBias] = Bias(outputs);
   c.inputs[kR] = GateWeights(rows / cells, cells, outputs, 0.0031f);
   c.inputs[kH].dims = {batches, outputs};
   return With(With(std::move(c), "hidden_scale", 0.0078), "hidden_zero_point", int64_t{-3});
+}
+
+/// Peepholes and normalization as integers, one scale for each gate, as TFLite has them.
+OpCase Stored(OpCase c) {
+  const int32_t cells = c.inputs[kC].dims[1], rows = c.inputs[kBias].dims[0];
+  if (Has(c, kPeepholes)) {
+    Operand& t = c.inputs[kPeepholes] = Int16({3, cells}, 0.00004f).Range(-30000, 30000).Constant();
+    t.scales = {0.00004f, 0.00003f, 0.00005f};
+  }
+  if (!Has(c, kFactors)) return c;
+  c.inputs[kFactors] = Int16({rows}).Range(-32768, 32767).Constant();
+  c.inputs[kOffsets] = Bias(rows, 2e7);
+  c.inputs[kFactors].scales.clear(), c.inputs[kOffsets].scales.clear();
+  std::vector<double> units;
+  for (int32_t i = 0; i < rows; ++i) {
+    const float scale = 0.00004f + 0.00001f * static_cast<float>(i / cells);
+    c.inputs[kFactors].scales.push_back(scale);
+    c.inputs[kOffsets].scales.push_back(scale * 0x1p-10f);
+    if (i % cells == 0) units.push_back(static_cast<double>(0.0002f + 0.0001f * static_cast<float>(i / cells)));
+  }
+  return With(std::move(c), "gate_scales", units);
 }
 
 /// On float32, from the same ranges of real values.
@@ -380,6 +314,17 @@ std::vector<OpCase> ExtendedCases() {
           With(Extended(Coupled(Case(5, 1, 3, 4)), true, true, 2), "clip", 0.9)};
 }
 
+/// What TFLite's kernel takes: peepholes for as many cells as there are outputs.
+std::vector<OpCase> StoredCases() {
+  return {Coupled(Case(4, 2, 5, 3, 0x1p-10f)),
+          Stored(Extended(Case(3, 2, 4, 5), true, false, 0)),
+          Stored(Extended(Case(3, 1, 4, 6, 0x1p-15f), false, true, 0)),
+          Extended(Case(4, 2, 3, 6, 0x1p-9f), false, false, 4),
+          With(Stored(Extended(BatchMajor(Case(4, 2, 3, 6)), false, true, 4)), "projection_clip", 0.5),
+          With(Stored(Extended(Case(5, 2, 3, 7), true, true, 7)), "cell_clip", 0.7),
+          Stored(Extended(Coupled(Case(5, 1, 3, 4)), true, true, 4))};
+}
+
 std::vector<OpCase> Each(std::vector<OpCase> cases, OpCase (*change)(OpCase)) {
   for (OpCase& c : cases) c = change(std::move(c));
   return cases;
@@ -397,6 +342,21 @@ TEST(Lstm, EqualsOracleWithAllParts) {
   RunCases(traits, ExtendedCases());
   RunCases(traits, Each(ExtendedCases(), Wide16));
   RunCases(traits, Each(ExtendedCases(), AsFloat));
+}
+
+TEST(Lstm, EqualsOracleWithAllPartsAsTflite) {
+  OpTraits traits = kLstm;
+  traits.tflite = Compute<TfliteFullCell>;
+  RunCases(traits, StoredCases());
+}
+
+TEST(Lstm, FixedPointOf16BitsIsNear) {
+  for (int x = -32768; x < 32768; ++x) {
+    const auto q = static_cast<int16_t>(x);
+    ASSERT_NEAR(fixed_point::Logistic(q, 3) * 0x1p-15, Logistic(x * 0x1p-12), 2e-4) << x;
+    for (int bits = 0; bits <= 6; ++bits)
+      ASSERT_NEAR(fixed_point::Tanh(q, bits) * 0x1p-15, std::tanh(std::ldexp(x, bits - 15)), 4e-4) << x << " " << bits;
+  }
 }
 
 /// Inputs of a case from a generator of its own, in the range of what operands hold.
@@ -493,6 +453,18 @@ TEST(Lstm, RejectsWhatBreaksItsRule) {
                     {"normalization", Site::kOpOperands, [](MutableCall& m) { m.dims[8][1] += 1; }},
                     {"projection", Site::kOpOperands, [](MutableCall& m) { m.dims[9][0] += 1; }},
                     {"projection's bias", Site::kOpOperands, [](MutableCall& m) { m.dims[10][0] += 1; }}});
+  ExpectRejections(
+      kLstm, Stored(Extended(Case(4, 2, 3, 6), true, true, 6)), Numerics::kTflite,
+      {{"shift of c", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutable_forget().mutate_shift(31); }},
+       {"shift of the update", Site::kOpParams,
+        [](MutableCall& m) { m.params<P>().mutable_update().mutate_shift(-1); }},
+       {"integer bits of c", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutable_function().mutate_shift(7); }},
+       {"guard", Site::kOpParams, [](MutableCall& m) { m.params<P>().mutable_variance_guard()->Mutate(3, 0); }},
+       {"stage of a peephole", Site::kOpParams,
+        [](MutableCall& m) { const_cast<schema::Rescale*>(m.params<P>().peephole()->Get(2))->mutate_shift(31); }},
+       {"stage of the normalization", Site::kOpParams, [](MutableCall& m) {
+          const_cast<schema::Rescale*>(m.params<P>().normalization()->Get(0))->mutate_multiplier(-1);
+        }}});
 }
 
 }  // namespace

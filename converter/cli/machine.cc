@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "converter/cli/files.h"
 #include "converter/cli/session.h"
 #include "converter/cli/verbs.h"
+#include "converter/npu/plan_compilation.h"
 #include "converter/npu/report.h"
 #include "converter/npu/trace.h"
 #include "converter/report/html_report.h"
@@ -37,18 +39,39 @@ struct Options {
   std::string output;
 };
 
+/// A model compiled for a machine, or a plan, which brings its machine.
+struct Compiled {
+  std::vector<uint8_t> plan;
+  ir::Graph graph;
+  npu::Compilation npu;
+  npu::MachineDescription machine;
+};
+
+Compiled Load(const ModelOptions& options) {
+  std::vector<uint8_t> bytes = ReadFile(options.file);
+  if (!IsPlan(bytes)) {
+    ConvertedModel c = Compile(options);
+    return {std::move(c.made.plan), std::move(c.made.graph), std::move(c.made.npu), std::move(*c.machine)};
+  }
+  const PlanFile file(options.file, bytes);
+  std::string reason;
+  auto read = npu::ReadCompilation(file.plan(), std::filesystem::path(options.file).filename().string(), reason);
+  if (!read) throw InputError(absl::StrCat(options.file, ": ", reason));
+  return {std::move(bytes), std::move(read->graph), std::move(read->compilation), std::move(read->machine)};
+}
+
 int Trace(Options& options) {
-  const ConvertedModel c = Compile(options.model);
-  WriteFiles({TextFile(options.output, npu::TraceJson(c.made.graph, c.made.npu, c.machine->table))});
+  const Compiled c = Load(options.model);
+  WriteFiles({TextFile(options.output, npu::TraceJson(c.graph, c.npu, c.machine.table))});
   std::printf("%s -> %s: open it in ui.perfetto.dev or chrome://tracing; 1 us is a cycle\n", options.model.file.c_str(),
               options.output.c_str());
   return kDone;
 }
 
 int Report(Options& options) {
-  const ConvertedModel c = Compile(options.model);
-  const PlanFile file(options.model.file, c.made.plan);
-  WriteFiles({TextFile(options.output, report::HtmlReport(file.plan(), c.made.graph, c.made.npu, *c.machine))});
+  const Compiled c = Load(options.model);
+  const PlanFile file(options.model.file, c.plan);
+  WriteFiles({TextFile(options.output, report::HtmlReport(file.plan(), c.graph, c.npu, c.machine))});
   std::printf("%s -> %s\n", options.model.file.c_str(), options.output.c_str());
   return kDone;
 }
@@ -57,10 +80,11 @@ void AddFileVerb(CLI::App& app, Action& action, const char* name, const char* wh
                  const char* example, int (*run)(Options&)) {
   CLI::App* verb = app.add_subcommand(name, what);
   auto options = std::make_shared<Options>();
-  verb->add_option("model", options->model.file, "The .tflite or .onnx file")->required();
+  verb->add_option("model", options->model.file, "The .tflite or .onnx file, or a .takt plan for a machine")
+      ->required();
   verb->add_option("-o,--output", options->output, output)->required();
   AddModelOptions(*verb, options->model);
-  verb->footer(absl::StrCat("Example:\n  ", example, "\n", kExitCodes));
+  verb->footer(absl::StrCat("Examples:\n  ", example, "\n", kExitCodes));
   verb->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
 }
 
@@ -82,13 +106,15 @@ int BenchOnMachine(const ModelOptions& options, bool json) {
 
 void AddTrace(CLI::App& app, Action& action) {
   AddFileVerb(app, action, "trace", "Shows what every pipe of a machine does when, as a trace for Perfetto or Chrome",
-              "The .json file to write", "takt trace kws.tflite --target ethos-u55-128 -o kws.json", &Trace);
+              "The .json file to write",
+              "takt trace kws.tflite --target ethos-u55-128 -o kws.json\n  takt trace kws.takt -o kws.json", &Trace);
 }
 
 void AddReport(CLI::App& app, Action& action) {
   AddFileVerb(app, action, "report",
               "Writes one HTML page: memory map, timeline, roofline and steps of a model on a machine",
-              "The .html file to write", "takt report kws.tflite --target ethos-u55-128 -o kws.html", &Report);
+              "The .html file to write",
+              "takt report kws.tflite --target ethos-u55-128 -o kws.html\n  takt report kws.takt -o kws.html", &Report);
 }
 
 }  // namespace takt::cli

@@ -11,7 +11,6 @@
 namespace takt::npu {
 namespace {
 
-constexpr uint32_t kStoredEvent = 2 * kChannels;  ///< All stores of a layer are done.
 constexpr size_t kConstantAlignment = 16;
 
 Add AddOf(const schema::AddParams& p, Numerics numerics) {

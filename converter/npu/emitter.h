@@ -16,6 +16,7 @@ inline constexpr Buffer kChannelBuffers[] = {Buffer::kFeature,   Buffer::kWeight
                                              Buffer::kWeightB,   Buffer::kAccumulator, Buffer::kOutput,
                                              Buffer::kParameter, Buffer::kSkip};
 inline constexpr uint32_t kChannels = 8;
+inline constexpr uint32_t kStoredEvent = 2 * kChannels;  ///< All stores of a layer are done.
 
 /// The slots of a buffer between two pipes. Events count: `ready` slots that are filled, `free` slots that are empty.
 class Channel {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ports/npu_emu/model/cost.h"
 
 namespace takt::npu {
 namespace {
@@ -29,6 +30,8 @@ class Collector {
     sums.first = std::min(sums.first, span.start);
     sums.last = std::max(sums.last, span.done);
     sums.step.busy[static_cast<int>(span.command.pipe)] += span.free - span.start;
+    if (span.command.op == MicroOp::kContract) sums.step.macs += ContractionOf(span.command.as<Contract>()).macs();
+    if (span.command.op == MicroOp::kDepthwise) sums.step.macs += ContractionOf(span.command.as<Depthwise>()).macs();
     if (span.command.op != MicroOp::kCopy) return;
     const Traffic traffic = TrafficOf(machine_, stream_.header, span.command.as<Copy>());
     if (traffic.memory < 0) return;
@@ -45,9 +48,9 @@ class Collector {
       step.job = job;
       step.name = graph.nodes[static_cast<size_t>(compiled.node)].name;
       step.op = kKinds[static_cast<int>(compiled.layer.kind)];
-      step.macs = compiled.layer.macs();
-      step.tile = absl::StrCat(t.out_height, "x", t.out_width, "x", t.out_channels, " of ", t.in_channels,
-                               t.channels_outer ? ", channels outside" : ", rows outside");
+      if (t.out_height != 0)
+        step.tile = absl::StrCat(t.out_height, "x", t.out_width, "x", t.out_channels, " of ", t.in_channels,
+                                 t.channels_outer ? ", channels outside" : ", rows outside");
       const bool last = i + 1 == layers_.size();
       const uint64_t until =
           last ? job_.timing.Cycles(machine_) : std::max(end, WholeCycles(layers_[i].last, machine_));

@@ -19,7 +19,7 @@ struct StepProfile {
   uint64_t macs = 0;
   Ticks busy[kPipes] = {};  ///< How long it holds each pipe.
   uint64_t read_bytes[kMaxMemories] = {}, written_bytes[kMaxMemories] = {};
-  std::string tile;  ///< "8x4x72 of 276, channels outside"
+  std::string tile;  ///< "8x4x72 of 276, channels outside"; of a plan: not known
 
   bool host() const { return job < 0; }
   /// "host", or the pipe that it holds longest.

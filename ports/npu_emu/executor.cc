@@ -38,12 +38,32 @@ TileWindow WindowOf(const T& op) {
           i(op.out_channels), op.x_zero_point, op.w_zero_point, op.accumulate != 0};
 }
 
+/// Rows of tiles are short: a call for each costs more than the copy. A row in its target's space may overlap it.
+inline void CopyRow(std::byte* to, const std::byte* from, uint32_t n, bool apart) {
+  struct Block {
+    std::byte bytes[16];
+  };
+  constexpr uint32_t kBlock = sizeof(Block);
+  if (!apart || n < kBlock || n > 16 * kBlock) {
+    std::memmove(to, from, n);
+    return;
+  }
+  Block block;
+  const auto copy = [&](uint32_t at) {
+    std::memcpy(&block, from + at, kBlock);
+    std::memcpy(to + at, &block, kBlock);
+  };
+  for (uint32_t i = 0; i + kBlock < n; i += kBlock) copy(i);
+  copy(n - kBlock);
+}
+
 void Executor::RunCopy(const Copy& op, const Walker& walker) const {
   const auto* from = At<const std::byte>(op.from, walker);
   auto* to = At<std::byte>(op.to, walker);
+  const bool apart = op.from.space != op.to.space;
   for (uint32_t plane = 0; plane < op.planes; ++plane, from += op.from_plane, to += op.to_plane) {
     for (uint32_t row = 0; row < op.rows; ++row) {
-      std::memmove(to + size_t{row} * op.to_row, from + size_t{row} * op.from_row, op.row_bytes);
+      CopyRow(to + size_t{row} * op.to_row, from + size_t{row} * op.from_row, op.row_bytes, apart);
     }
   }
 }

@@ -163,6 +163,19 @@ class Machines(CliTest):
             self.assertNotIn(word, page)
         xml.dom.minidom.parseString(page[page.index("<html"):].replace('<meta charset="utf-8">', ""))
 
+    def test_a_plan_brings_its_machine(self):
+        plan = self.root / "npu.takt"
+        self.json("convert", MODEL, *self.NPU, "-o", plan)
+        slices = []
+        for subject in ((MODEL, *self.NPU), (plan,)):
+            self.succeeds("trace", *subject, "-o", self.out)
+            events = json.loads(self.out.read_text())["traceEvents"]
+            slices.append([(e["tid"], e["ts"], e["dur"]) for e in events if e["ph"] == "X"])
+        self.assertEqual(slices[0], slices[1])
+        self.succeeds("report", plan, "-o", self.out)
+        self.assertIn("see the description of ethos-u55-128", self.out.read_text())
+        self.fails(1, ["is not for an emulated NPU", "--target"], "trace", self.plan, "-o", self.out)
+
     def test_wrong_targets_and_machines(self):
         self.fails(1, ["cortex-m4", "is no machine", "ethos-u55-128"], "trace", MODEL, "--target", "cortex-m4", "-o", self.out)
         self.fails(1, ["buffers.weight", "48 bytes", "64 at once: 16 are missing"], "bench", MODEL, *self.NPU,

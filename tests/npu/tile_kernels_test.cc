@@ -45,7 +45,7 @@ TEST(TileKernels, AllImplementationsGiveTheSumsOfTheDefinition) {
     TileWindow t = {};
     t.height = draw(1, 7), t.width = draw(1, 7), t.channels = draw(1, 40);
     t.x_pixel = t.channels + draw(0, 3), t.x_row = t.x_pixel * t.width + draw(0, 5);
-    t.kernel_h = draw(1, 4), t.kernel_w = draw(1, 4), t.stride_h = draw(1, 3), t.stride_w = draw(1, 3);
+    t.kernel_h = draw(1, 6), t.kernel_w = draw(1, 6), t.stride_h = draw(1, 3), t.stride_w = draw(1, 3);
     t.dilation_h = draw(1, 2), t.dilation_w = draw(1, 2), t.pad_top = draw(0, 3), t.pad_left = draw(0, 3);
     t.out_height = draw(1, 5), t.out_width = draw(1, 5), t.out_channels = depthwise ? t.channels : draw(1, 27);
     t.x_zero_point = draw(-128, 127), t.w_zero_point = draw(-3, 3), t.accumulate = i % 2 == 0;

@@ -1,0 +1,119 @@
+#include "converter/npu/plan_compilation.h"
+
+#include "absl/strings/str_cat.h"
+#include "converter/npu/emitter.h"
+
+namespace takt::npu {
+namespace {
+
+/// A layer's work is known by its first command that is no copy.
+std::optional<LayerKind> KindOf(MicroOp op) {
+  switch (op) {
+    case MicroOp::kContract:
+      return LayerKind::kConvolution;
+    case MicroOp::kDepthwise:
+      return LayerKind::kDepthwise;
+    case MicroOp::kPool:
+      return LayerKind::kPool;
+    case MicroOp::kAdd:
+      return LayerKind::kAdd;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// `commands` were checked by Evaluate.
+std::vector<CompiledLayer> FindLayers(std::span<const std::byte> commands) {
+  std::vector<CompiledLayer> layers;
+  bool begun = false;
+  uint32_t first = 0;
+  for (uint32_t at = 0;;) {
+    const Command command = DecodeChecked(commands, at);
+    if (command.op == MicroOp::kEnd) return layers;
+    if (const auto kind = KindOf(command.op); kind && !begun) {
+      CompiledLayer& layer = layers.emplace_back();
+      layer.layer.kind = *kind;
+      layer.tiling = {0, 0, 0, 0, true, 0};
+      layer.first_command = first;
+      begun = true;
+    }
+    at += 4 + 4 * command.words;
+    if (command.op == MicroOp::kSet && command.as<Set>().event == kStoredEvent) {
+      begun = false;
+      first = at;
+    }
+  }
+}
+
+class Reader {
+ public:
+  Reader(const Plan& plan, PlanCompilation& made) : plan_(plan), made_(made) {}
+
+  bool ReadJob(uint16_t job, const std::string& name, std::string& reason) {
+    const JobView view = plan_.job(job);
+    const auto bytes = plan_.constant(view.stream).bytes;
+    const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
+    CompiledJob compiled;
+    Stream stream;
+    Status status = OpenStream(bytes, stream);
+    if (status.ok()) status = Evaluate(stream, made_.machine.table, compiled.timing);
+    if (!status.ok()) {
+      reason = absl::StrCat("job ", job, ": ", SiteText(status.site()));
+      return false;
+    }
+    compiled.layers = FindLayers(stream.commands);
+    if (compiled.layers.empty()) compiled.layers.emplace_back();
+    for (size_t i = 0; i < compiled.layers.size(); ++i)
+      compiled.layers[i].node = AddNode(Op::kNone, absl::StrCat(name, " layer ", i));
+    made_.compilation.jobs.push_back(std::move(compiled));
+    made_.compilation.device.jobs.push_back({{data, data + bytes.size()}, {}, {}});
+    return true;
+  }
+
+  int AddNode(Op op, const std::string& name) {
+    ir::Node node;
+    node.op = op;
+    node.name = name;
+    made_.graph.nodes.push_back(std::move(node));
+    return static_cast<int>(made_.graph.nodes.size()) - 1;
+  }
+
+ private:
+  const Plan& plan_;
+  PlanCompilation& made_;
+};
+
+}  // namespace
+
+std::optional<PlanCompilation> ReadCompilation(const Plan& plan, const std::string& name, std::string& reason) {
+  PlanCompilation made;
+  Machine table;
+  if (plan.device_count() != 1 || plan.device_name(0) != kDeviceName || plan.costs().size() != plan.step_count()) {
+    reason = "the plan is not for an emulated NPU, whose time is known: convert with such a --target";
+    return std::nullopt;
+  }
+  if (const Status status = ReadMachine(plan.machine(), table); !status.ok()) {
+    reason = SiteText(status.site());
+    return std::nullopt;
+  }
+  const std::string unknown = absl::StrCat("not told by a plan; see the description of ", table.name);
+  made.machine = {table, {unknown}, {unknown}};
+  made.graph.name = name;
+  Reader reader(plan, made);
+  for (uint32_t s = 0; s < plan.step_count(); ++s) {
+    const StepView view = plan.step(s);
+    std::string origin(plan.step_origin(s).name);
+    if (view.op == Op::kWait) {
+      if (origin.empty()) origin = absl::StrCat("job ", view.job());
+      if (!reader.ReadJob(view.job(), origin, reason)) return std::nullopt;
+    }
+    backend::StepSpec step;
+    step.op = view.op;
+    step.node = reader.AddNode(view.op, origin);
+    made.compilation.steps.push_back(std::move(step));
+    made.compilation.device.costs.push_back(plan.costs()[s]);
+  }
+  return made;
+}
+
+}  // namespace takt::npu

@@ -59,7 +59,7 @@ Status InstallAllocator(const xnn_allocator* allocator) {
   const xnn_status status = xnn_initialize(&kAllocator);
   if (status != xnn_status_success) return {StatusCode::kUnsupported, Site::kInitKernel, status};
   // The library keeps the first allocator that a process gives it: make sure that it is this one.
-  alignas(64) std::byte block[4096];
+  alignas(64) static std::byte block[4096];
   Arena arena(block);
   Scope scope(arena);
   xnn_operator_t op = nullptr;

@@ -29,6 +29,19 @@ void ReadShape(const std::string& text, ConvertOptions& options) {
   options.shapes[text.substr(0, equals)] = dims;
 }
 
+/// "name=1,2,3" of --constant.
+void ReadConstant(const std::string& text, frontend::OnnxOptions& options) {
+  const size_t equals = text.rfind('=');
+  std::vector<double> values;
+  for (absl::string_view part : absl::StrSplit(equals == std::string::npos ? "" : text.substr(equals + 1), ',')) {
+    double value = 0;
+    if (!absl::SimpleAtod(part, &value))
+      throw InputError(absl::StrCat("--constant ", text, ": write it as name=16000"));
+    values.push_back(value);
+  }
+  options.constants[text.substr(0, equals)] = values;
+}
+
 /// Cores and machines.
 std::vector<std::string> Targets() {
   std::vector<std::string> names = TargetNames();
@@ -51,6 +64,10 @@ void AddModelOptions(CLI::App& verb, ModelOptions& options) {
   AddNumericsOption(verb, options.convert.numerics);
   verb.add_option("--shape", options.shapes,
                   "Dims of an input that the model leaves open: name=1x3x224x224; once for each")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb.add_option("--constant", options.constants,
+                  "Values of an ONNX input that becomes a constant: name=16000; once for each")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb.add_option("--signature", options.convert.signature,
@@ -89,6 +106,7 @@ ConvertedModel ConvertModel(ModelOptions options) {
   for (const std::string& shape : options.shapes) ReadShape(shape, convert);
   const std::filesystem::path path(options.file);
   if (path.extension() != ".onnx") {
+    if (!options.constants.empty()) throw InputError("--constant is for ONNX models");
     converted.made = ConvertTflite(model, path.filename().string(), convert);
     return converted;
   }
@@ -96,6 +114,7 @@ ConvertedModel ConvertModel(ModelOptions options) {
   onnx.folder = path.parent_path().string();
   onnx.nhwc_inputs = options.input_layout == "nhwc";
   onnx.shapes = convert.shapes;
+  for (const std::string& constant : options.constants) ReadConstant(constant, onnx);
   converted.made = ConvertOnnx(model, path.filename().string(), onnx, convert);
   return converted;
 }

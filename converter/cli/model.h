@@ -16,6 +16,7 @@ namespace takt::cli {
 struct ModelOptions {
   std::string file, input_layout = "nchw";
   std::vector<std::string> shapes;
+  std::vector<std::string> constants;
   CalibrationOptions calibration;
   NpuOptions npu;
   ConvertOptions convert;

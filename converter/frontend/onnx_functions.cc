@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <set>
 
+#include "converter/frontend/onnx_contrib.h"
 #include "converter/frontend/onnx_tensor.h"
 
 namespace takt::frontend {
@@ -46,20 +48,28 @@ bool BuildFor(const OpSchema& schema, const NodeProto& node, const std::vector<i
   }
 }
 
-/// Attributes that name one of the function's take its value at the node, or the schema's default; without either they
-/// are absent.
-void ResolveAttributes(const NodeProto& node, const OpSchema* schema, NodeProto& inner) {
-  std::map<std::string, onnx::AttributeProto> given;
+using Attributes = std::map<std::string, onnx::AttributeProto>;
+
+/// The node's attributes, and the schema's defaults.
+Attributes GivenAttributes(const NodeProto& node, const OpSchema* schema) {
+  Attributes given;
   if (schema != nullptr) {
     for (const auto& [name, attribute] : schema->attributes()) {
       if (attribute.default_value.has_name()) given[name] = attribute.default_value;
     }
   }
   for (const auto& attribute : node.attribute()) given[attribute.name()] = attribute;
+  return given;
+}
+
+/// Attributes that name one of the function's take its value at the node; without one they are absent.
+void ResolveAttributes(const Attributes& given, NodeProto& inner) {
   google::protobuf::RepeatedPtrField<onnx::AttributeProto> resolved;
   for (const auto& attribute : inner.attribute()) {
     if (attribute.ref_attr_name().empty()) {
       *resolved.Add() = attribute;
+      if (!attribute.has_g()) continue;
+      for (NodeProto& each : *resolved.rbegin()->mutable_g()->mutable_node()) ResolveAttributes(given, each);
     } else if (const auto found = given.find(attribute.ref_attr_name()); found != given.end()) {
       *resolved.Add() = found->second;
       resolved.rbegin()->set_name(attribute.name());
@@ -68,32 +78,16 @@ void ResolveAttributes(const NodeProto& node, const OpSchema* schema, NodeProto&
   inner.mutable_attribute()->Swap(&resolved);
 }
 
-/// Gives the values of `inner` their names in the graph.
-void Rename(const std::map<std::string, std::string>& names, const std::string& prefix, NodeProto& inner) {
-  const auto rename = [&](std::string& name) {
-    if (name.empty()) return;
-    const auto found = names.find(name);
-    name = found != names.end() ? found->second : prefix + name;
-  };
-  for (std::string& name : *inner.mutable_input()) rename(name);
-  for (std::string& name : *inner.mutable_output()) rename(name);
-}
-
-bool HasGraphs(const NodeProto& node) {
-  return std::any_of(node.attribute().begin(), node.attribute().end(),
-                     [](const auto& a) { return a.has_g() || a.graphs_size() > 0; });
-}
-
 }  // namespace
 
 bool HasFunctionBody(const onnx::ModelProto& model, const NodeProto& node, int opset) {
   const OpSchema* schema = Schema(node, opset);
-  return ModelFunction(model, node) != nullptr ||
+  return ModelFunction(model, node) != nullptr || IsContrib(node) ||
          (schema != nullptr && (schema->HasFunction() || schema->HasContextDependentFunction()));
 }
 
 std::optional<FunctionBody> ExpandFunction(const onnx::ModelProto& model, const NodeProto& node, int opset,
-                                           const std::vector<ir::Tensor>& inputs, const std::string& prefix) {
+                                           const std::vector<ir::Tensor>& inputs) {
   FunctionProto function;
   const OpSchema* schema = Schema(node, opset);
   if (const FunctionProto* own = ModelFunction(model, node)) {
@@ -102,24 +96,29 @@ std::optional<FunctionBody> ExpandFunction(const onnx::ModelProto& model, const 
     function = *schema->GetFunction();
   } else if (schema == nullptr || !schema->HasContextDependentFunction() ||
              !BuildFor(*schema, node, inputs, function)) {
-    return std::nullopt;
+    return ExpandContrib(node, inputs);
   }
   FunctionBody body;
   body.opset = opset;
   for (const auto& import : function.opset_import()) {
     if (IsStandardDomain(import.domain())) body.opset = static_cast<int>(import.version());
   }
-  std::map<std::string, std::string> names;
-  for (int i = 0; i < function.input_size(); ++i)
-    names[function.input(i)] = i < node.input_size() ? node.input(i) : std::string();
-  for (int i = 0; i < function.output_size() && i < node.output_size(); ++i) {
-    if (!node.output(i).empty()) names[function.output(i)] = node.output(i);
+  const Attributes given = GivenAttributes(node, schema);
+  std::set<std::string> absent;
+  for (int i = 0; i < function.input_size(); ++i) {
+    body.inputs.push_back(function.input(i));
+    if (i >= node.input_size() || node.input(i).empty()) absent.insert(function.input(i));
   }
+  body.outputs.assign(function.output().begin(), function.output().end());
+  body.outputs.resize(std::min(body.outputs.size(), static_cast<size_t>(node.output_size())));
+  for (size_t i = 0; i < body.outputs.size(); ++i)
+    if (node.output(static_cast<int>(i)).empty()) body.outputs[i].clear();
   for (const NodeProto& inner : function.node()) {
-    if (HasGraphs(inner)) return std::nullopt;  // Their values would need new names too.
-    body.nodes.push_back(inner);
-    ResolveAttributes(node, schema, body.nodes.back());
-    Rename(names, prefix, body.nodes.back());
+    NodeProto& made = *body.nodes.Add();
+    made = inner;
+    ResolveAttributes(given, made);
+    for (std::string& name : *made.mutable_input())
+      if (absent.count(name)) name.clear();
   }
   return body;
 }

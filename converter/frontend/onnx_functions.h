@@ -1,4 +1,4 @@
-// Operators that are defined by other operators: by the ONNX standard, or by functions in the model.
+// Operators that are defined by other operators: by the ONNX standard, by functions in the model, or here.
 #ifndef TAKT_CONVERTER_FRONTEND_ONNX_FUNCTIONS_H_
 #define TAKT_CONVERTER_FRONTEND_ONNX_FUNCTIONS_H_
 
@@ -17,17 +17,18 @@ inline bool IsStandardDomain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
 }
 
-/// Whether the standard's `opset` or the model has a body for `node`.
+/// Whether the standard's `opset`, the model or onnx_contrib.h has a body for `node`.
 bool HasFunctionBody(const onnx::ModelProto& model, const onnx::NodeProto& node, int opset);
 
 struct FunctionBody {
-  std::vector<onnx::NodeProto> nodes;  ///< They read and write the node's values; those between begin with `prefix`.
-  int opset = 0;                       ///< Of these nodes.
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;  ///< They see no values but the inputs.
+  std::vector<std::string> inputs, outputs;                   ///< Names of the node's inputs and outputs in them.
+  int opset = 0;                                              ///< Of these nodes.
 };
 /// The nodes that replace `node`, whose inputs have the given types (kNone: absent). Nothing if there is no body for
 /// them.
 std::optional<FunctionBody> ExpandFunction(const onnx::ModelProto& model, const onnx::NodeProto& node, int opset,
-                                           const std::vector<ir::Tensor>& inputs, const std::string& prefix);
+                                           const std::vector<ir::Tensor>& inputs);
 
 }  // namespace takt::frontend
 

@@ -4,12 +4,12 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
-#include "converter/frontend/onnx_evaluation.h"
 #include "converter/frontend/onnx_functions.h"
-#include "converter/frontend/onnx_node.h"
+#include "converter/frontend/onnx_graph_reader.h"
 #include "converter/frontend/onnx_operators.h"
 #include "converter/frontend/onnx_tensor.h"
 #include "converter/ir/constants.h"
@@ -19,9 +19,6 @@ namespace takt::frontend {
 namespace {
 
 constexpr int kMaxRank = 6;
-constexpr int kMaxDepth = 16;           ///< Of functions that call functions.
-constexpr size_t kMaxInlined = 100000;  ///< Nodes of their bodies.
-
 std::string Joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -40,34 +37,27 @@ class Importer {
 
  private:
   bool ReadFile();
-  void ReadInitializer(const onnx::TensorProto& source);
   void ReadInput(const onnx::ValueInfoProto& input);
   bool ReadDims(const onnx::ValueInfoProto& input, ir::Tensor& tensor);
   void CheckOperators();
-  void ReadNode(const onnx::NodeProto& proto, int index, int opset, int depth = 0);
-  bool Expand(const onnx::NodeProto& proto, int index, int opset, int depth, const std::vector<ir::TensorId>& inputs);
-  void Import(const onnx::NodeProto& proto, OnnxNode& node, const OnnxOperator& found);
-  void SetOutputs(const onnx::NodeProto& proto, const OnnxNode& node, size_t tensors_before);
   void ReadOutput(const onnx::ValueInfoProto& output);
-  ir::TensorId AddOutputStep(Op op, ir::TensorId from, ir::Tensor to);
-  void DropUnread();
+  ir::TensorId FixInput(ir::Tensor tensor);
+  ir::TensorId BindInput(ir::Tensor tensor);
+  void ReadParameters();
+  void CheckNames();
   void RunChecker();
-  void Define(const std::string& name, ir::TensorId id);
   void Error(std::string message, const std::string& tensor = "") {
     diagnostics_.Error({graph_.name, -1, "", tensor}, std::move(message));
   }
-  ModelLocation At(const onnx::NodeProto& proto, int index) const {
-    return {graph_.name, index, proto.name().empty() ? proto.op_type() : proto.op_type() + " " + proto.name(), ""};
-  }
-
   std::span<const uint8_t> bytes_;
   const OnnxOptions& options_;
   Diagnostics& diagnostics_;
   onnx::ModelProto model_;
   int opset_ = 0;
-  size_t inlined_ = 0;
-  std::map<std::string, ir::TensorId> values_;  ///< kNoTensor: could not be imported, and an error says why.
+  std::map<std::string, int32_t> parameters_;  ///< Sizes of dimensions that have names.
   ir::Graph graph_;
+  OnnxFile file_{model_, options_, diagnostics_};
+  std::optional<OnnxGraphReader> reader_;
 };
 
 bool Importer::ReadFile() {
@@ -86,19 +76,20 @@ bool Importer::ReadFile() {
           std::to_string(kMinOnnxOpset) + " to " + std::to_string(kMaxOnnxOpset) +
           " are read: export the model with one of them");
   }
-  if (model_.graph().sparse_initializer_size() > 0) Error("has sparse initializers; store weights as dense tensors");
   return true;
 }
 
-void Importer::Define(const std::string& name, ir::TensorId id) {
-  if (!values_.emplace(name, id).second) Error("is written twice; each value has one source", name);
-}
-
-void Importer::ReadInitializer(const onnx::TensorProto& source) {
-  ir::Tensor tensor;
-  const std::string wrong = ReadOnnxTensor(source, options_.folder, tensor);
-  if (!wrong.empty()) Error(wrong, source.name());
-  Define(source.name(), wrong.empty() ? graph_.AddTensor(std::move(tensor)) : ir::kNoTensor);
+/// Dimensions of one name have one size: --shape gives it for all.
+void Importer::ReadParameters() {
+  for (const auto& input : model_.graph().input()) {
+    const auto given = options_.shapes.find(input.name());
+    const auto& shape = input.type().tensor_type().shape();
+    if (given == options_.shapes.end()) continue;
+    for (size_t i = 0; i < given->second.size() && i < static_cast<size_t>(shape.dim_size()); ++i) {
+      const std::string& name = shape.dim(static_cast<int>(i)).dim_param();
+      if (!name.empty()) parameters_[name] = given->second[i];
+    }
+  }
 }
 
 bool Importer::ReadDims(const onnx::ValueInfoProto& input, ir::Tensor& tensor) {
@@ -119,8 +110,12 @@ bool Importer::ReadDims(const onnx::ValueInfoProto& input, ir::Tensor& tensor) {
     }
     for (int i = 0; i < shape.dim_size(); ++i) {
       int64_t size = shape.dim(i).has_dim_value() ? shape.dim(i).dim_value() : 0;
-      if (size <= 0 && i == 0) {
+      const auto known = parameters_.find(shape.dim(i).dim_param());
+      if (size <= 0 && known != parameters_.end()) {
+        size = known->second;
+      } else if (size <= 0 && i == 0) {
         size = 1;
+        if (!shape.dim(i).dim_param().empty()) parameters_[shape.dim(i).dim_param()] = 1;
         diagnostics_.Note({graph_.name, -1, "", input.name()},
                           "has a dynamic batch; 1 is used (--shape chooses another)");
       }
@@ -147,42 +142,82 @@ bool Importer::ReadDims(const onnx::ValueInfoProto& input, ir::Tensor& tensor) {
   return true;
 }
 
+/// `values` (one fills the tensor) as the bytes of a constant; nothing if they do not fit.
+template <typename T>
+std::optional<ir::Bytes> Filled(const std::vector<double>& values, int64_t count) {
+  if (values.size() != 1 && static_cast<int64_t>(values.size()) != count) return std::nullopt;
+  const double most = std::min(9007199254740992.0, static_cast<double>(std::numeric_limits<T>::max()));
+  const double least = std::max(-9007199254740992.0, static_cast<double>(std::numeric_limits<T>::lowest()));
+  std::vector<T> elements;
+  for (const double value : values) {
+    if (std::is_integral_v<T> && !(value >= least && value <= most && value == std::floor(value))) return std::nullopt;
+    elements.push_back(static_cast<T>(value));
+  }
+  elements.resize(static_cast<size_t>(count), elements[0]);
+  return ir::ToBytes(elements);
+}
+
+std::optional<ir::Bytes> ConstantBytes(DataType type, const std::vector<double>& values, int64_t count) {
+  switch (type) {
+    case DataType::kFloat32:
+      return Filled<float>(values, count);
+    case DataType::kInt64:
+      return Filled<int64_t>(values, count);
+    case DataType::kInt32:
+      return Filled<int32_t>(values, count);
+    case DataType::kInt8:
+      return Filled<int8_t>(values, count);
+    default:
+      return Filled<uint8_t>(values, count);
+  }
+}
+
+/// An input that the caller makes a constant.
+ir::TensorId Importer::FixInput(ir::Tensor tensor) {
+  auto bytes = ConstantBytes(tensor.type, options_.constants.at(tensor.name), tensor.element_count());
+  if (!bytes) {
+    Error("takes " + std::to_string(tensor.element_count()) + " values of its type, or one for all, from --constant",
+          tensor.name);
+    return ir::kNoTensor;
+  }
+  tensor.data = std::make_shared<const ir::Bytes>(std::move(*bytes));
+  return graph_.AddTensor(std::move(tensor));
+}
+
+ir::TensorId Importer::BindInput(ir::Tensor tensor) {
+  const bool swap = options_.nhwc_inputs && tensor.dims.size() == 4;
+  const std::vector<int32_t> dims = tensor.dims;
+  tensor.source = static_cast<int32_t>(graph_.inputs.size());
+  if (swap) tensor.dims = ir::Permuted(dims, std::vector<int64_t>{0, 2, 3, 1});
+  ir::TensorId id = graph_.AddTensor(tensor);
+  graph_.inputs.push_back(id);
+  if (swap) {
+    tensor.name += "/nchw";
+    tensor.dims = dims;
+    id = reader_->AddStep(Op::kTranspose, id, tensor, "input layout");
+    graph_.nodes.back().attributes["permutation"] = std::vector<int64_t>{0, 3, 1, 2};
+  }
+  return id;
+}
+
 void Importer::ReadInput(const onnx::ValueInfoProto& input) {
-  if (values_.count(input.name())) return;  // The default of an initializer, which counts as constant.
+  if (reader_->Find(input.name())) return;  // The default of an initializer, which counts as constant.
   ir::Tensor tensor;
   tensor.name = input.name();
   ir::TensorId id = ir::kNoTensor;
+  const int32_t type = input.type().tensor_type().elem_type();
   if (!input.type().has_tensor_type()) {
     Error("is not a tensor (sequences, maps and optionals are not supported)", input.name());
-  } else if (tensor.type = OnnxType(input.type().tensor_type().elem_type()); tensor.type == DataType::kNone) {
-    Error("has type " + OnnxTypeName(input.type().tensor_type().elem_type()) + ", which is not supported",
-          input.name());
+  } else if (tensor.type = OnnxType(type); tensor.type == DataType::kNone) {
+    Error("has type " + OnnxTypeName(type) + ", which is not supported", input.name());
   } else if (ReadDims(input, tensor)) {
-    if (tensor.type == DataType::kFloat32 && input.type().tensor_type().elem_type() != onnx::TensorProto::FLOAT) {
-      diagnostics_.Note(
-          {graph_.name, -1, "", input.name()},
-          "has type " + OnnxTypeName(input.type().tensor_type().elem_type()) + ", and is bound as float32");
-    }
-    const bool swap = options_.nhwc_inputs && tensor.dims.size() == 4;
-    const std::vector<int32_t> dims = tensor.dims;
-    tensor.source = static_cast<int32_t>(graph_.inputs.size());
-    if (swap) tensor.dims = ir::Permuted(dims, std::vector<int64_t>{0, 2, 3, 1});
-    id = graph_.AddTensor(tensor);
-    graph_.inputs.push_back(id);
-    if (swap) {
-      ir::Node node;
-      node.op = Op::kTranspose;
-      node.inputs = {id};
-      node.attributes["permutation"] = std::vector<int64_t>{0, 3, 1, 2};
-      node.name = "input layout";
-      tensor.name += "/nchw";
-      tensor.dims = dims;
-      id = graph_.AddTensor(tensor);
-      node.outputs = {id};
-      graph_.nodes.push_back(std::move(node));
-    }
+    const bool fixed = options_.constants.count(input.name()) != 0;
+    if (!fixed && tensor.type == DataType::kFloat32 && type != onnx::TensorProto::FLOAT)
+      diagnostics_.Note({graph_.name, -1, "", input.name()},
+                        "has type " + OnnxTypeName(type) + ", and is bound as float32");
+    id = fixed ? FixInput(std::move(tensor)) : BindInput(std::move(tensor));
   }
-  Define(input.name(), id);
+  reader_->Define(input.name(), id);
 }
 
 void Importer::CheckOperators() {
@@ -190,107 +225,19 @@ void Importer::CheckOperators() {
   for (int i = 0; i < model_.graph().node_size(); ++i) {
     const onnx::NodeProto& node = model_.graph().node(i);
     if (HasFunctionBody(model_, node, opset_)) continue;
-    if (!IsStandardDomain(node.domain())) {
-      diagnostics_.Error(At(node, i),
-                         "is an operator of domain '" + node.domain() + "'; export with standard operators only");
-    } else if (const std::string wrong = WhyUnsupported(node.op_type(), opset_); !wrong.empty()) {
-      diagnostics_.Error(At(node, i), wrong);
-      if (!listed) diagnostics_.Note({graph_.name, -1, "", ""}, "supported operators: " + Joined(OnnxOperators()));
-      listed = true;
-    }
+    const std::string wrong = WhyUnsupported(OnnxOperatorName(node.domain(), node.op_type()), opset_);
+    if (wrong.empty()) continue;
+    const std::string name = node.name().empty() ? node.op_type() : node.op_type() + " " + node.name();
+    diagnostics_.Error({graph_.name, i, name, ""}, wrong);
+    if (!listed) diagnostics_.Note({graph_.name, -1, "", ""}, "supported operators: " + Joined(OnnxOperators()));
+    listed = true;
   }
-}
-
-void Importer::SetOutputs(const onnx::NodeProto& proto, const OnnxNode& node, size_t tensors_before) {
-  for (int i = 0; i < proto.output_size(); ++i) {
-    if (proto.output(i).empty()) continue;
-    const ir::TensorId id = node.failed() ? ir::kNoTensor : node.outputs()[static_cast<size_t>(i)];
-    if (id != ir::kNoTensor && static_cast<size_t>(id) >= tensors_before) graph_.tensor(id).name = proto.output(i);
-    Define(proto.output(i), id);
-  }
-}
-
-void Importer::ReadNode(const onnx::NodeProto& proto, int index, int opset, int depth) {
-  std::vector<ir::TensorId> inputs;
-  bool ready = true;
-  for (const std::string& name : proto.input()) {
-    const auto value = name.empty() ? values_.end() : values_.find(name);
-    if (!name.empty() && value == values_.end()) {
-      diagnostics_.Error(At(proto, index),
-                         "reads '" + name + "', which nothing before it writes; nodes must be in an order that runs");
-      ready = false;
-    }
-    inputs.push_back(value == values_.end() ? ir::kNoTensor : value->second);
-    // What can't be imported has been reported: what depends on it is passed over.
-    ready = ready && (name.empty() || inputs.back() != ir::kNoTensor);
-  }
-  const bool standard = IsStandardDomain(proto.domain());
-  const OnnxOperator found = standard ? FindOnnxOperator(proto.op_type(), opset) : OnnxOperator();
-  if (ready && !found.import && !found.fold) ready = Expand(proto, index, opset, depth, inputs);
-  OnnxNode node(proto, opset, index, std::move(inputs), graph_, diagnostics_);
-  if (!ready || !(found.import || found.fold) || !node.CheckOutputs(proto.output_size())) {
-    for (const std::string& name : proto.output()) {
-      if (!name.empty() && !values_.count(name)) Define(name, ir::kNoTensor);
-    }
-    return;
-  }
-  Import(proto, node, found);
-}
-
-/// Nodes of the function's body take the node's place.
-bool Importer::Expand(const onnx::NodeProto& proto, int index, int opset, int depth,
-                      const std::vector<ir::TensorId>& inputs) {
-  std::vector<ir::Tensor> types;
-  for (ir::TensorId id : inputs) types.push_back(id == ir::kNoTensor ? ir::Tensor() : graph_.tensor(id));
-  const std::string prefix = std::to_string(index) + "/" + proto.op_type() + std::to_string(depth) + "/" +
-                             std::to_string(graph_.tensors.size()) + "/";
-  const bool allowed = depth < kMaxDepth && inlined_ < kMaxInlined;
-  const auto body = allowed ? ExpandFunction(model_, proto, opset, types, prefix) : std::nullopt;
-  if (!body) {
-    if (depth > 0 || HasFunctionBody(model_, proto, opset))
-      diagnostics_.Error(At(proto, index), "has no import function, and no function body that can take its place");
-    return false;
-  }
-  inlined_ += body->nodes.size();
-  for (const onnx::NodeProto& inner : body->nodes) ReadNode(inner, index, body->opset, depth + 1);
-  return true;
-}
-
-void Importer::Import(const onnx::NodeProto& proto, OnnxNode& node, const OnnxOperator& found) {
-  const size_t tensors_before = graph_.tensors.size();
-  const size_t nodes_before = graph_.nodes.size();
-  for (int i = 0; i < node.input_count(); ++i) {
-    const ir::TensorId id = node.input(i);
-    const bool quantized =
-        node.has_input(i) && graph_.tensor(id).quantization && graph_.tensor(id).type == DataType::kInt8;
-    if (quantized && !TakesQuantized(proto.op_type()))
-      node.Error("reads a quantized tensor, and has no rule for it; put a DequantizeLinear between", id);
-  }
-  if (!node.failed() && (found.fold == nullptr || !found.fold->fold(node))) {
-    if (found.import != nullptr) {
-      found.import->import(node);
-      if (options_.evaluate && !node.failed()) EvaluateNodes(graph_, nodes_before, node.outputs(), options_.evaluate);
-    } else {
-      node.Error("is supported only where its inputs are known when the model is read (arithmetic on shapes)");
-    }
-  }
-  SetOutputs(proto, node, tensors_before);
-}
-
-ir::TensorId Importer::AddOutputStep(Op op, ir::TensorId from, ir::Tensor to) {
-  ir::Node node;
-  node.op = op;
-  node.inputs = {from};
-  node.name = "output";
-  node.outputs = {graph_.AddTensor(std::move(to))};
-  graph_.nodes.push_back(node);
-  return node.outputs[0];
 }
 
 void Importer::ReadOutput(const onnx::ValueInfoProto& output) {
-  const auto value = values_.find(output.name());
-  if (value == values_.end()) return Error("is an output that nothing writes", output.name());
-  ir::TensorId id = value->second;
+  const auto value = reader_->Find(output.name());
+  if (!value) return Error("is an output that nothing writes", output.name());
+  ir::TensorId id = *value;
   if (id == ir::kNoTensor) return;
   const DataType declared = OnnxType(output.type().tensor_type().elem_type());
   const bool is_stored = graph_.tensor(id).quantization && graph_.tensor(id).type == DataType::kInt8;
@@ -299,19 +246,13 @@ void Importer::ReadOutput(const onnx::ValueInfoProto& output) {
     stored.type = DataType::kUint8;
     stored.data = nullptr;
     for (int32_t& zero_point : stored.quantization->zero_points) zero_point += 128;
-    id = AddOutputStep(Op::kRequantize, id, std::move(stored));
+    id = reader_->AddStep(Op::kRequantize, id, std::move(stored), "output");
   } else if (declared != DataType::kNone && declared != graph_.tensor(id).type) {
     return Error("is declared as " + OnnxTypeName(output.type().tensor_type().elem_type()) +
                      ", which the plan would not give; declare the type that its operator gives",
                  output.name());
   }
-  // An output has memory of its own.
-  if (graph_.tensor(id).is_constant() || graph_.IsOutput(id) ||
-      std::find(graph_.inputs.begin(), graph_.inputs.end(), id) != graph_.inputs.end()) {
-    ir::Tensor tensor = graph_.tensor(id);
-    tensor.data = nullptr;
-    id = AddOutputStep(Op::kCopy, id, std::move(tensor));
-  }
+  id = reader_->OwnOutput(id);  // It has memory of its own.
   graph_.tensor(id).name = output.name();
   graph_.outputs.push_back(id);
 }
@@ -332,38 +273,30 @@ void Importer::RunChecker() {
   }
 }
 
-/// Constants that only the import has read (shapes, weights in another layout) go.
-void Importer::DropUnread() {
-  std::vector<bool> read(graph_.tensors.size());
-  for (const ir::Node& node : graph_.nodes) {
-    for (ir::TensorId id : node.inputs) {
-      if (id != ir::kNoTensor) read[static_cast<size_t>(id)] = true;
-    }
-  }
-  for (size_t i = 0; i < read.size(); ++i) {
-    ir::Tensor& tensor = graph_.tensors[i];
-    if (!read[i] && tensor.is_constant()) tensor = {};
-  }
+/// Options that name what the model does not have.
+void Importer::CheckNames() {
+  std::set<std::string> names;
+  for (const auto& input : model_.graph().input()) names.insert(input.name());
+  for (const auto& [name, shape] : options_.shapes)
+    if (!names.count(name)) Error("--shape names it, and the model has no such input", name);
+  for (const auto& [name, values] : options_.constants)
+    if (!names.count(name)) Error("--constant names it, and the model has no such input", name);
 }
 
 std::optional<ir::Graph> Importer::Run() {
   if (!ReadFile()) return std::nullopt;
+  reader_.emplace(file_, opset_, graph_);
   const onnx::GraphProto& source = model_.graph();
-  for (const auto& tensor : source.initializer()) ReadInitializer(tensor);
+  reader_->ReadInitializers(source);
+  ReadParameters();
   for (const auto& input : source.input()) ReadInput(input);
-  for (const auto& [name, shape] : options_.shapes) {
-    const bool found = std::any_of(graph_.inputs.begin(), graph_.inputs.end(),
-                                   [this, &name = name](ir::TensorId id) { return graph_.tensor(id).name == name; });
-    if (!found) Error("--shape names it, and the model has no such input", name);
-  }
+  CheckNames();
   CheckOperators();
-  int index = 0;
-  for (const auto& node : source.node()) ReadNode(node, index++, opset_);
-
+  reader_->ReadNodes(source.node());
   if (source.output_size() == 0) Error("has no outputs");
   for (const auto& output : source.output()) ReadOutput(output);
   if (!diagnostics_.ok()) return std::nullopt;
-  DropUnread();
+  DropUnread(graph_);
   RunChecker();
   return std::move(graph_);
 }

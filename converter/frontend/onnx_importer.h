@@ -19,10 +19,11 @@ inline constexpr int kMinOnnxOpset = 1;
 inline constexpr int kMaxOnnxOpset = 21;
 
 struct OnnxOptions {
-  std::string folder;                                  ///< Where external data lies: the model's own folder.
-  std::map<std::string, std::vector<int32_t>> shapes;  ///< Dims of graph inputs, in place of those in the file.
-  bool nhwc_inputs = false;                            ///< Inputs of rank 4 (NCHW in the file) are bound as NHWC.
-  Evaluator evaluate = nullptr;                        ///< Without it, only integers of shapes are computed.
+  std::string folder;                                    ///< Where external data lies: the model's own folder.
+  std::map<std::string, std::vector<int32_t>> shapes;    ///< Dims of graph inputs, in place of those in the file.
+  std::map<std::string, std::vector<double>> constants;  ///< Values of inputs that become constants; one fills it.
+  bool nhwc_inputs = false;                              ///< Inputs of rank 4 (NCHW in the file) are bound as NHWC.
+  Evaluator evaluate = nullptr;                          ///< Without it, only integers of shapes are computed.
 };
 
 /// The main graph of `bytes`, in ONNX's order of dimensions with transposes around NHWC ops (passes/layout.cc removes

@@ -17,14 +17,15 @@ constexpr int64_t kMaxElements = int64_t{1} << 31;
 }  // namespace
 
 OnnxNode::OnnxNode(const onnx::NodeProto& proto, int opset, int index, std::vector<ir::TensorId> inputs,
-                   ir::Graph& graph, Diagnostics& diagnostics)
+                   ir::Graph& graph, Diagnostics& diagnostics, OnnxSubgraphs* subgraphs)
     : proto_(proto),
       opset_(opset),
       index_(index),
       inputs_(std::move(inputs)),
       outputs_(static_cast<size_t>(proto.output_size()), ir::kNoTensor),
       graph_(graph),
-      diagnostics_(diagnostics) {
+      diagnostics_(diagnostics),
+      subgraphs_(subgraphs) {
   while (!inputs_.empty() && inputs_.back() == ir::kNoTensor) inputs_.pop_back();
 }
 
@@ -34,6 +35,16 @@ const std::string& OnnxNode::op_type() const {
 
 int OnnxNode::output_count() const {
   return proto_.output_size();
+}
+
+std::string OnnxNode::input_name(int i) const {
+  return i < proto_.input_size() ? proto_.input(i) : std::string();
+}
+
+void OnnxNode::Rewind(size_t first) {
+  for (size_t i = first; i < graph_.nodes.size(); ++i)
+    for (const ir::TensorId id : graph_.nodes[i].outputs) graph_.tensor(id) = {};
+  graph_.nodes.resize(first);
 }
 
 const onnx::AttributeProto* OnnxNode::Find(const char* name, int type) {
@@ -96,6 +107,13 @@ std::optional<ir::Tensor> OnnxNode::TensorAttribute(const char* name) {
   if (wrong.empty()) return constant;
   Error(std::string("attribute ") + name + " " + wrong);
   return std::nullopt;
+}
+
+const onnx::GraphProto* OnnxNode::GraphAttribute(const char* name) {
+  const auto* attribute = Find(name, onnx::AttributeProto::GRAPH);
+  if (attribute != nullptr) return &attribute->g();
+  Error(std::string("has no attribute ") + name + ", which holds a graph; the file is damaged");
+  return nullptr;
 }
 
 bool OnnxNode::CheckInputs(int min, int max) {
@@ -178,13 +196,15 @@ std::optional<double> OnnxNode::ConstantScalar(int i) {
 
 std::vector<ir::TensorId> OnnxNode::EmitSeveral(Op op, std::vector<ir::TensorId> inputs,
                                                 std::vector<ir::Tensor> outputs,
-                                                std::map<std::string, ir::Attribute> attributes) {
+                                                std::map<std::string, ir::Attribute> attributes,
+                                                std::vector<ir::Graph> bodies) {
   const std::vector<ir::TensorId> nothing(outputs.size(), ir::kNoTensor);
   if (failed_) return nothing;
   ir::Node node;
   node.op = op;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
+  node.bodies = std::move(bodies);
   node.sources = {index_};
   node.name = op_type();
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -201,8 +221,8 @@ std::vector<ir::TensorId> OnnxNode::EmitSeveral(Op op, std::vector<ir::TensorId>
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!SetType(types[i], graph_.tensor(node.outputs[i]))) return nothing;
   }
-  graph_.nodes.push_back(node);
-  return node.outputs;
+  graph_.nodes.push_back(std::move(node));
+  return graph_.nodes.back().outputs;
 }
 
 bool OnnxNode::SetType(const ir::TensorType& type, ir::Tensor& made) {

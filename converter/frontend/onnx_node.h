@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "converter/base/diagnostics.h"
+#include "converter/frontend/onnx_subgraphs.h"
 #include "converter/ir/op_def.h"
 
 namespace onnx {
@@ -24,7 +25,7 @@ namespace takt::frontend {
 class OnnxNode {
  public:
   OnnxNode(const onnx::NodeProto& proto, int opset, int index, std::vector<ir::TensorId> inputs, ir::Graph& graph,
-           Diagnostics& diagnostics);
+           Diagnostics& diagnostics, OnnxSubgraphs* subgraphs = nullptr);
 
   const std::string& op_type() const;
   int opset() const { return opset_; }
@@ -32,6 +33,8 @@ class OnnxNode {
   int output_count() const;
   /// kNoTensor if absent.
   ir::TensorId input(int i) const { return i < input_count() ? inputs_[static_cast<size_t>(i)] : ir::kNoTensor; }
+  /// Its name in the file; empty if absent.
+  std::string input_name(int i) const;
   /// Makes what follows read another tensor.
   void set_input(int i, ir::TensorId id) { inputs_[static_cast<size_t>(i)] = id; }
   bool has_input(int i) const { return input(i) != ir::kNoTensor; }
@@ -51,6 +54,9 @@ class OnnxNode {
   DataType TypeAttribute(const char* name);
   /// A constant given as an attribute.
   std::optional<ir::Tensor> TensorAttribute(const char* name);
+  /// A graph given as an attribute; reports its absence.
+  const onnx::GraphProto* GraphAttribute(const char* name);
+  OnnxSubgraphs& subgraphs() { return *subgraphs_; }
 
   /// Reports an error unless between min and max inputs are given and the first `min` are present.
   bool CheckInputs(int min, int max);
@@ -77,7 +83,8 @@ class OnnxNode {
                          std::map<std::string, ir::Attribute> attributes = {});
   /// The same for ops of several outputs, each with its type (kNone: the shape rule's).
   std::vector<ir::TensorId> EmitSeveral(Op op, std::vector<ir::TensorId> inputs, std::vector<ir::Tensor> outputs,
-                                        std::map<std::string, ir::Attribute> attributes = {});
+                                        std::map<std::string, ir::Attribute> attributes = {},
+                                        std::vector<ir::Graph> bodies = {});
   /// These fold constants, and give `id` itself where nothing would change.
   ir::TensorId Transpose(ir::TensorId id, const std::vector<int64_t>& permutation);
   ir::TensorId Reshape(ir::TensorId id, const std::vector<int32_t>& dims);
@@ -92,11 +99,17 @@ class OnnxNode {
   /// The int8 form of a tensor of stored values, int8 or uint8, which gets the quantization; uint8 behind a requantize.
   ir::TensorId QuantizedInput(ir::TensorId id, ir::Quantization int8);
 
+  /// What was added to the graph from `first` on goes again.
+  size_t node_mark() const { return graph_.nodes.size(); }
+  void Rewind(size_t first);
+
   void SetOutput(int i, ir::TensorId id) { outputs_[static_cast<size_t>(i)] = id; }
   const std::vector<ir::TensorId>& outputs() const { return outputs_; }
 
   /// What is wrong, the rule, the remedy; located at the node.
   void Error(std::string message, ir::TensorId tensor = ir::kNoTensor);
+  /// After an error that was reported elsewhere.
+  void Fail() { failed_ = true; }
   bool failed() const { return failed_; }
   void Note(std::string message);
 
@@ -113,6 +126,7 @@ class OnnxNode {
   std::vector<ir::TensorId> outputs_;
   ir::Graph& graph_;
   Diagnostics& diagnostics_;
+  OnnxSubgraphs* subgraphs_;
   bool failed_ = false;
 };
 

@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "converter/frontend/onnx_functions.h"
+
 namespace takt::frontend {
+
+std::string OnnxOperatorName(const std::string& domain, const std::string& op_type) {
+  return IsStandardDomain(domain) ? op_type : domain + "." + op_type;
+}
 
 OnnxOperator FindOnnxOperator(const std::string& op_type, int opset) {
   OnnxOperator found;
@@ -22,6 +28,9 @@ OnnxOperator FindOnnxOperator(const std::string& op_type, int opset) {
 std::string WhyUnsupported(const std::string& op_type, int opset) {
   const OnnxOperator found = FindOnnxOperator(op_type, opset);
   if (found.import != nullptr || found.fold != nullptr) return "";
+  const size_t dot = op_type.rfind('.');
+  if (dot != std::string::npos)
+    return "is an operator of domain '" + op_type.substr(0, dot) + "' that is not supported; export with standard ones";
   const std::vector<std::string> all = OnnxOperators();
   const bool known = std::find(all.begin(), all.end(), op_type) != all.end();
   return "is not supported in opset " + std::to_string(opset) +

@@ -15,6 +15,8 @@ struct OnnxOperator {
       nullptr;                     ///< Of the rows of converter/ops, the newest that is not newer than the opset.
   const OnnxFold* fold = nullptr;  ///< Tried first.
 };
+/// As the rows name it: operators of other domains than the standard's with the domain before them.
+std::string OnnxOperatorName(const std::string& domain, const std::string& op_type);
 OnnxOperator FindOnnxOperator(const std::string& op_type, int opset);
 
 /// Empty if the operator is read in `opset`; otherwise the reason and the remedy.

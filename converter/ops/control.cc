@@ -8,6 +8,7 @@
 #include "converter/frontend/tflite_node.h"
 #include "converter/frontend/tflite_variables.h"
 #include "converter/ir/op_def.h"
+#include "converter/ops/onnx_control.h"
 
 namespace takt::ir {
 namespace {
@@ -169,11 +170,13 @@ constexpr TfliteImport kTfliteIf[] = {{118, "IF", ImportIf},
                                       {143, "READ_VARIABLE", ImportRead},
                                       {144, "ASSIGN_VARIABLE", ImportAssign}};
 constexpr TfliteImport kTfliteWhile[] = {{119, "WHILE", ImportWhile}};
+constexpr OnnxImport kOnnxIf[] = {{"If", 1, ImportOnnxIf}};
+constexpr OnnxImport kOnnxWhile[] = {{"Loop", 1, ImportOnnxLoop}, {"Scan", 9, ImportOnnxScan}};
 
 }  // namespace
 
 extern const OpDef kIfDef, kWhileDef;
-const OpDef kIfDef = {Op::kIf, {}, InferIf, nullptr, kTfliteIf};
-const OpDef kWhileDef = {Op::kWhile, kWhileAttributes, InferWhile, nullptr, kTfliteWhile};
+const OpDef kIfDef = {Op::kIf, {}, InferIf, nullptr, kTfliteIf, NpuClass::kNone, kOnnxIf};
+const OpDef kWhileDef = {Op::kWhile, kWhileAttributes, InferWhile, nullptr, kTfliteWhile, NpuClass::kNone, kOnnxWhile};
 
 }  // namespace takt::ir

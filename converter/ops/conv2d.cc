@@ -3,6 +3,7 @@
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
 #include "converter/ops/onnx_conv.h"
+#include "converter/ops/onnx_signal.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/window.h"
 
@@ -118,7 +119,7 @@ constexpr AttributeRule kConvAddAttributes[] = {{"strides", AttributeKind::kInts
                                                 {"conv_scale", AttributeKind::kFloat, true},
                                                 {"conv_zero_point", AttributeKind::kInt, true}};
 constexpr TfliteImport kConvTflite[] = {{3, "CONV_2D", ImportConv2d}};
-constexpr OnnxImport kConvOnnx[] = {{"Conv", 1, ImportOnnxConv}};
+constexpr OnnxImport kConvOnnx[] = {{"Conv", 1, ImportOnnxConv}, {"STFT", 17, ImportOnnxStft}};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
 #include "converter/ops/onnx_matmul.h"
+#include "converter/ops/onnx_signal.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -108,7 +109,12 @@ void ImportOnnxGemm(frontend::OnnxNode& node) {
 constexpr AttributeRule kAttributes[] = {{"activation", AttributeKind::kString, false}};
 constexpr TfliteImport kTflite[] = {{9, "FULLY_CONNECTED", Import}};
 constexpr OnnxImport kOnnx[] = {
-    {"Gemm", 1, ImportOnnxGemm}, {"MatMul", 1, ImportOnnxMatMul}, {"Einsum", 12, ImportOnnxEinsum}};
+    {"Gemm", 1, ImportOnnxGemm},
+    {"MatMul", 1, ImportOnnxMatMul},
+    {"Einsum", 12, ImportOnnxEinsum},
+    {"DFT", 17, ImportOnnxDft},
+    {"MelWeightMatrix", 17, ImportOnnxMelWeightMatrix},
+};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "converter/ops/onnx_quantized.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "converter/ir/constants.h"
 #include "converter/ops/onnx_conv.h"
@@ -23,13 +24,22 @@ Quantized Inputs(OnnxNode& node, int x, int64_t axis = 1) {
   return {node.input(x), node.input(x + 1), node.input(x + 2), axis};
 }
 
+/// What a quantization gives.
 DataType StoredType(OnnxNode& node, TensorId zero_point) {
   return zero_point == kNoTensor ? DataType::kUint8 : node.tensor(zero_point).type;
 }
 
+/// What a dequantization reads; a quantized tensor of the graph without a zero point was uint8 if it is -128 here.
+DataType ReadType(OnnxNode& node, const Quantized& from) {
+  if (from.zero_point != kNoTensor) return node.tensor(from.zero_point).type;
+  const Tensor& x = node.tensor(from.x);
+  const bool moved = x.quantization && x.type == DataType::kInt8 && x.quantization->zero_points[0] == -128;
+  return moved ? DataType::kUint8 : x.type;
+}
+
 /// Scales and zero points as the graph has them, for int8 storage: uint8 is stored less 128. Nothing if they depend on
 /// data, or do not fit.
-std::optional<Quantization> Read(OnnxNode& node, const Quantized& from) {
+std::optional<Quantization> Read(OnnxNode& node, const Quantized& from, DataType stored) {
   if (!node.is_constant(from.scale) || node.tensor(from.scale).type != DataType::kFloat32) return std::nullopt;
   Quantization q;
   q.scales = Elements<float>(node.tensor(from.scale));
@@ -39,7 +49,7 @@ std::optional<Quantization> Read(OnnxNode& node, const Quantized& from) {
     if (!values || values->size() != q.scales.size()) return std::nullopt;
     q.zero_points.assign(values->begin(), values->end());
   }
-  if (StoredType(node, from.zero_point) == DataType::kUint8) {
+  if (stored == DataType::kUint8) {
     for (int32_t& zero_point : q.zero_points) zero_point -= 128;
   }
   const std::vector<int32_t>& dims = node.dims(from.x);
@@ -86,7 +96,7 @@ TensorId Quantize(OnnxNode& node, const Quantized& to) {
   const DataType type = StoredType(node, to.zero_point);
   if (type != DataType::kInt8 && type != DataType::kUint8)
     return node.Error("quantizes to int8 and uint8 only", to.zero_point), kNoTensor;
-  auto q = Read(node, to);
+  auto q = Read(node, to, type);
   if (!q || q->per_channel()) return QuantizeInFloat(node, to);
   Tensor output;
   output.type = DataType::kInt8;
@@ -128,7 +138,7 @@ TensorId DequantizeConstant(OnnxNode& node, const Quantized& from, Quantization 
 TensorId Dequantize(OnnxNode& node, const Quantized& from) {
   if (node.failed()) return kNoTensor;
   const Tensor& x = node.tensor(from.x);
-  auto q = Read(node, from);
+  auto q = Read(node, from, ReadType(node, from));
   const bool narrow = x.type == DataType::kInt8 || x.type == DataType::kUint8;
   if (x.quantization) {
     Quantization own = *x.quantization;
@@ -163,8 +173,8 @@ void ImportOnnxQLinearConv(OnnxNode& node) {
   if (!window) return;
   TensorId bias = kNoTensor;
   if (node.has_input(8)) {
-    const auto in = Read(node, Inputs(node, 0));
-    const auto weights = Read(node, {node.input(3), node.input(4), node.input(5), 0});
+    const Quantized x_in = Inputs(node, 0), w_in = {node.input(3), node.input(4), node.input(5), 0};
+    const auto in = Read(node, x_in, ReadType(node, x_in)), weights = Read(node, w_in, ReadType(node, w_in));
     if (!in || !weights || !node.is_constant(node.input(8)) || node.tensor(node.input(8)).type != DataType::kInt32)
       return node.Error("scales, weights and bias must be constants", node.input(8));
     std::vector<float> values;
@@ -199,10 +209,70 @@ TensorId Centered(OnnxNode& node, TensorId x, TensorId zero_point, int64_t axis)
   return e.Subtract(real, e.Cast(AlongAxis(node, zero_point, {x, kNoTensor, kNoTensor, axis}), DataType::kFloat32));
 }
 
-/// Sums of products of 8-bit values are exact in float32 up to 2^24.
-void CheckExact(OnnxNode& node, int64_t terms) {
-  if (terms > (1 << 24) / (255 * 255))
-    node.Note("sums " + std::to_string(terms) + " products in float32; sums above 2^24 are rounded");
+constexpr double kExact = 1 << 24;  // Integers up to it are exact in float32.
+
+/// 8-bit weights as [outer, length, inner]: sums run over `length`, and over `inner` too unless those are columns.
+struct IntegerWeights {
+  TensorId weights, zero_point;
+  int64_t outer;
+  int32_t length;
+  int64_t inner;
+  bool columns;
+};
+
+/// Where to cut `length` so that no sum of a part exceeds what float32 holds, whatever the 8-bit operand is.
+std::vector<int32_t> ExactParts(OnnxNode& node, const IntegerWeights& w) {
+  std::vector<int64_t> values, zeros = {0};
+  if (node.is_constant(w.weights)) values = IntegerValues(node.tensor(w.weights)).value_or(values);
+  if (w.zero_point != kNoTensor && node.is_constant(w.zero_point))
+    zeros = IntegerValues(node.tensor(w.zero_point)).value_or(zeros);
+  const bool known = !values.empty() && (w.zero_point == kNoTensor || node.is_constant(w.zero_point)) &&
+                     (zeros.size() == 1 || static_cast<int64_t>(zeros.size()) == (w.columns ? w.inner : w.outer));
+  std::vector<double> sums(static_cast<size_t>(w.columns ? w.outer * w.inner : w.outer));
+  std::vector<int32_t> cuts = {0};
+  for (int32_t k = 0; k < w.length; ++k) {
+    std::vector<double> added(sums.size());
+    for (int64_t o = 0; o < w.outer; ++o) {
+      for (int64_t i = 0; i < w.inner; ++i) {
+        const auto zero = static_cast<size_t>(zeros.size() == 1 ? 0 : w.columns ? i : o);
+        const auto at = static_cast<size_t>((o * w.length + k) * w.inner + i);
+        added[static_cast<size_t>(w.columns ? o * w.inner + i : o)] +=
+            known ? 255.0 * std::fabs(static_cast<double>(values[at] - zeros[zero])) : 255.0 * 255.0;
+      }
+    }
+    if (*std::max_element(added.begin(), added.end()) > kExact) node.Note("has sums above 2^24, which are rounded");
+    bool fits = true;
+    for (size_t r = 0; r < sums.size(); ++r) fits = fits && sums[r] + added[r] <= kExact;
+    if (!fits && cuts.back() != k) {
+      cuts.push_back(k);
+      std::fill(sums.begin(), sums.end(), 0.0);
+    }
+    for (size_t r = 0; r < sums.size(); ++r) sums[r] += added[r];
+  }
+  cuts.push_back(w.length);
+  return cuts;
+}
+
+/// Elements [begin, end) of dimension `axis`.
+TensorId Part(OnnxNode& node, TensorId x, size_t axis, int32_t begin, int32_t end) {
+  if (node.failed() || node.dims(x)[axis] == end - begin) return x;
+  std::vector<int32_t> dims = node.dims(x);
+  std::vector<int64_t> from(dims.size(), 0);
+  from[axis] = begin;
+  dims[axis] = end - begin;
+  return node.EmitShaped(Op::kSlice, x, dims, {{"begin", from}, {"strides", std::vector<int64_t>(dims.size(), 1)}});
+}
+
+/// The int32 sum of `product(begin, end)` over all parts, each of which float32 holds exactly.
+template <typename Product>
+TensorId ExactSum(OnnxNode& node, const std::vector<int32_t>& cuts, const Product& product) {
+  const OnnxExpression e(node);
+  TensorId sum = kNoTensor;
+  for (size_t i = 0; i + 1 < cuts.size() && !node.failed(); ++i) {
+    const TensorId part = e.Cast(product(cuts[i], cuts[i + 1]), DataType::kInt32);
+    sum = i == 0 ? part : e.Add(sum, part);
+  }
+  return sum;
 }
 
 }  // namespace
@@ -215,18 +285,39 @@ void ImportOnnxConvInteger(OnnxNode& node) {
   if (!window) return;
   const TensorId input = Centered(node, node.input(0), node.input(2), 1);
   const TensorId weights = Centered(node, node.input(1), node.input(3), 0);
-  CheckExact(node, node.tensor(node.input(1)).element_count() / w[0]);
-  const TensorId y = EmitOnnxConv(node, node.ToNhwc(input), weights, kNoTensor, group, *window);
-  node.SetOutput(0, OnnxExpression(node).Cast(node.FromNhwc(y, x.size()), DataType::kInt32));
+  const int64_t cells = node.tensor(node.input(1)).element_count() / w[0] / w[1];
+  std::vector<int32_t> cuts = {0, w[1]};
+  if (group == 1) {
+    cuts = ExactParts(node, {node.input(1), node.input(3), w[0], w[1], cells, false});
+  } else if (static_cast<double>(w[1] * cells) * 255 * 255 > kExact) {
+    node.Note("has sums above 2^24 in its groups, which are rounded");
+  }
+  node.SetOutput(0, ExactSum(node, cuts, [&](int32_t begin, int32_t end) {
+                   const bool all = end - begin == w[1];
+                   const TensorId from = all ? input : Part(node, input, 1, begin, end);
+                   const TensorId y = EmitOnnxConv(node, node.ToNhwc(from), Part(node, weights, 1, begin, end),
+                                                   kNoTensor, group, *window);
+                   return node.FromNhwc(y, x.size());
+                 }));
 }
 
 void ImportOnnxMatMulInteger(OnnxNode& node) {
   if (!node.CheckInputs(2, 4) || !node.CheckOutputs(1)) return;
-  const auto rank = [&](int i) { return static_cast<int64_t>(node.dims(node.input(i)).size()); };
-  const TensorId a = Centered(node, node.input(0), node.input(2), rank(0) - 2);
-  const TensorId b = Centered(node, node.input(1), node.input(3), rank(1) - 1);
-  if (rank(0) > 0) CheckExact(node, node.dims(node.input(0)).back());
-  node.SetOutput(0, OnnxExpression(node).Cast(EmitOnnxMatMul(node, a, b), DataType::kInt32));
+  const std::vector<int32_t> left = node.dims(node.input(0)), right = node.dims(node.input(1));
+  if (left.empty() || right.empty()) return node.Error("a scalar has no product");
+  const auto rank = [](const std::vector<int32_t>& dims) { return static_cast<int64_t>(dims.size()); };
+  const TensorId a = Centered(node, node.input(0), node.input(2), rank(left) - 2);
+  const TensorId b = Centered(node, node.input(1), node.input(3), rank(right) - 1);
+  const size_t axis = right.size() < 2 ? 0 : right.size() - 2;
+  const int64_t inner = right.size() < 2 ? 1 : right.back();
+  const int64_t outer = node.tensor(node.input(1)).element_count() / inner / right[axis];
+  if (left.back() != right[axis])
+    return node.Error("operands " + DimsText(left) + " and " + DimsText(right) + " do not fit");
+  const auto cuts = ExactParts(node, {node.input(1), node.input(3), outer, right[axis], inner, true});
+  node.SetOutput(0, ExactSum(node, cuts, [&](int32_t begin, int32_t end) {
+                   return EmitOnnxMatMul(node, Part(node, a, left.size() - 1, begin, end),
+                                         Part(node, b, axis, begin, end));
+                 }));
 }
 
 }  // namespace takt::ir

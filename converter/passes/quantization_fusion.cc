@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
@@ -24,22 +25,33 @@ class Fuser {
 
   void Run() {
     MoveBeforeDequantizations();
+    MoveBehindQuantizations();
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (graph_.nodes[i].op != Op::kQuantize) continue;
       const int producer = graph_.ProducerOf(graph_.nodes[i].inputs[0]);
       if (producer < 0) continue;  // A graph input.
       const std::string reason = Fuse(static_cast<size_t>(producer), i);
-      if (!reason.empty()) {
-        const Node& node = graph_.nodes[static_cast<size_t>(producer)];
-        context_.diagnostics.Note({graph_.name, node.sources.empty() ? -1 : node.sources[0], node.name, ""},
-                                  "stays float between its quantizations: " + reason);
-      }
+      if (!reason.empty())
+        Report(graph_.nodes[static_cast<size_t>(producer)], "stays float between its quantizations: " + reason);
+    }
+    for (const Node& node : graph_.nodes) {
+      const auto stored = [this](TensorId id) { return id != ir::kNoTensor && Stored(id) != ir::kNoTensor; };
+      if (!node.outputs.empty() && !IsQuantization(node.op) && !node.inputs.empty() && stored(node.inputs[0]))
+        Report(node, "reads quantized values and stays float: its result is not quantized");
     }
     // Nodes that a fusion left without purpose.
     std::erase_if(graph_.nodes, [](const Node& node) { return node.outputs.empty(); });
   }
 
  private:
+  static bool IsQuantization(Op op) { return op == Op::kQuantize || op == Op::kDequantize || op == Op::kRequantize; }
+
+  /// Names a node that stays float, once.
+  void Report(const Node& node, const std::string& what) {
+    if (!reported_.insert(node.outputs[0]).second) return;
+    context_.diagnostics.Note({graph_.name, node.sources.empty() ? -1 : node.sources[0], node.name, ""}, what);
+  }
+
   /// The integer tensor of which `id` is the dequantized form, or kNoTensor.
   TensorId Stored(TensorId id) const {
     const int producer = graph_.ProducerOf(id);
@@ -74,6 +86,29 @@ class Fuser {
       graph_.nodes[i].inputs = {stored};
       graph_.nodes[i].outputs = {moved};
       graph_.nodes.insert(graph_.nodes.begin() + static_cast<int64_t>(i) + 1, std::move(dequantize));
+    }
+  }
+
+  /// What only moves a tensor that is quantized next moves the quantized one, so that the quantization meets what
+  /// computes.
+  void MoveBehindQuantizations() {
+    for (size_t q = 0; q < graph_.nodes.size(); ++q) {
+      if (graph_.nodes[q].op != Op::kQuantize) continue;
+      const TensorId moved = graph_.nodes[q].inputs[0], result = graph_.nodes[q].outputs[0];
+      const int p = graph_.ProducerOf(moved);
+      if (p < 0 || graph_.ConsumersOf(moved).size() != 1 || graph_.IsOutput(moved)) continue;
+      Node& mover = graph_.nodes[static_cast<size_t>(p)];
+      if (mover.op != Op::kTranspose && mover.op != Op::kReshape) continue;
+      const TensorId stored = NewTensor(mover.inputs[0], *graph_.tensor(result).quantization);
+      graph_.tensor(stored).type = graph_.tensor(result).type;
+      Node quantize = graph_.nodes[q];
+      quantize.inputs = {mover.inputs[0]};
+      quantize.outputs = {stored};
+      mover.inputs = {stored};
+      mover.outputs = {result};
+      std::swap(mover, quantize);
+      graph_.nodes[q] = std::move(quantize);
+      q = static_cast<size_t>(p) - (p > 0);  // Another move may come before it.
     }
   }
 
@@ -165,6 +200,7 @@ class Fuser {
 
   ir::Graph& graph_;
   PassContext& context_;
+  std::set<TensorId> reported_;
 };
 
 /// A dequantized constant that no integer op took is a float constant; it may be quantized per channel.

@@ -52,6 +52,14 @@ class OnnxBuilder {
     for (int64_t value : values) attribute->add_ints(value);
   }
 
+  /// The graph of `body` as an attribute.
+  static void Graph(onnx::NodeProto& node, const std::string& name, OnnxBuilder& body) {
+    onnx::AttributeProto* attribute = node.add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    *attribute->mutable_g() = body.model().graph();
+  }
+
   std::vector<uint8_t> Bytes() const {
     const std::string text = model_.SerializeAsString();
     return {text.begin(), text.end()};
@@ -63,11 +71,13 @@ class OnnxBuilder {
   static int32_t TypeOf(uint8_t) { return onnx::TensorProto::UINT8; }
   static int32_t TypeOf(int8_t) { return onnx::TensorProto::INT8; }
   static int32_t TypeOf(int32_t) { return onnx::TensorProto::INT32; }
+  static int32_t TypeOf(bool) { return onnx::TensorProto::BOOL; }
 
   static void Value(onnx::ValueInfoProto* value, const std::string& name, const std::vector<int64_t>& dims) {
     value->set_name(name);
     auto* type = value->mutable_type()->mutable_tensor_type();
     type->set_elem_type(onnx::TensorProto::FLOAT);
+    type->mutable_shape();
     for (int64_t dim : dims) type->mutable_shape()->add_dim()->set_dim_value(dim);
   }
 

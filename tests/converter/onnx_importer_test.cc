@@ -52,6 +52,27 @@ TEST(OnnxImporter, NamesEveryUnsupportedOperatorInOneRun) {
   EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 2) << errors;
 }
 
+/// Data of the first initializer in a file.
+void MoveOut(OnnxBuilder& b, const char* location, const char* offset) {
+  auto* tensor = b.model().mutable_graph()->mutable_initializer(0);
+  tensor->clear_raw_data();
+  tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+  for (const auto& [key, value] : {std::pair{"location", location}, std::pair{"offset", offset}}) {
+    auto* entry = tensor->add_external_data();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+}
+
+/// Node 1 becomes one with a graph as attribute.
+void SetControl(OnnxBuilder& b, const char* op_type, const char* attribute) {
+  onnx::NodeProto* node = b.model().mutable_graph()->mutable_node(1);
+  node->set_op_type(op_type);
+  OnnxBuilder body;
+  body.Output("c1", {1});
+  OnnxBuilder::Graph(*node, attribute, body);
+}
+
 TEST(OnnxImporter, RefusesWhatItCannotRead) {
   struct Case {
     const char* name;
@@ -62,30 +83,31 @@ TEST(OnnxImporter, RefusesWhatItCannotRead) {
       {"opset", [](OnnxBuilder& b) { b.model().mutable_opset_import(0)->set_version(99); }, "opset 99"},
       {"domain", [](OnnxBuilder& b) { b.model().mutable_graph()->mutable_node(0)->set_domain("com.acme"); },
        "com.acme"},
-      {"order", [](OnnxBuilder& b) { b.model().mutable_graph()->mutable_node(0)->set_input(0, "y"); },
-       "nothing before it writes"},
+      {"order", [](OnnxBuilder& b) { b.model().mutable_graph()->mutable_node(0)->set_input(0, "y"); }, "on a cycle"},
       {"twice", [](OnnxBuilder& b) { b.model().mutable_graph()->mutable_node(1)->set_output(0, "c1"); },
        "written twice"},
       {"dynamic", test::OpenHeight, "--shape x="},
-      {"external",
+      {"external", [](OnnxBuilder& b) { MoveOut(b, "absent.bin", "0"); }, "absent.bin"},
+      {"escape", [](OnnxBuilder& b) { MoveOut(b, "../secret", "0"); }, "beside or below the model"},
+      {"deep escape", [](OnnxBuilder& b) { MoveOut(b, "a/../../secret", "0"); }, "beside or below the model"},
+      {"absolute", [](OnnxBuilder& b) { MoveOut(b, "/etc/hostname", "0"); }, "beside or below the model"},
+      {"offset", [](OnnxBuilder& b) { MoveOut(b, "onnx_importer_test.cc", "99999999999999999999"); }, "bytes"},
+      {"weights beyond int64",
        [](OnnxBuilder& b) {
-         auto* tensor = b.model().mutable_graph()->mutable_initializer(0);
-         tensor->clear_raw_data();
-         tensor->set_data_location(onnx::TensorProto::EXTERNAL);
-         auto* entry = tensor->add_external_data();
-         entry->set_key("location");
-         entry->set_value("absent.bin");
+         for (int i = 0; i < 4; ++i) b.model().mutable_graph()->mutable_initializer(0)->set_dims(i, int64_t{1} << 32);
        },
-       "absent.bin"},
-      {"escape",
+       "at most 2 GiB"},
+      {"negative weights", [](OnnxBuilder& b) { b.model().mutable_graph()->mutable_initializer(0)->set_dims(0, -8); },
+       "has dimension -8"},
+      {"input beyond 2^31",
        [](OnnxBuilder& b) {
-         auto* tensor = b.model().mutable_graph()->mutable_initializer(0);
-         tensor->set_data_location(onnx::TensorProto::EXTERNAL);
-         auto* entry = tensor->add_external_data();
-         entry->set_key("location");
-         entry->set_value("../secret");
+         auto* type = b.model().mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+         for (int i = 0; i < 4; ++i) type->mutable_shape()->mutable_dim(i)->set_dim_value(1 << 20);
        },
-       "beside or below the model"},
+       "at most 2^31 elements"},
+      {"if without a branch", [](OnnxBuilder& b) { SetControl(b, "If", "then_branch"); }, "else_branch"},
+      {"loop of other values", [](OnnxBuilder& b) { SetControl(b, "Loop", "body"); }, "number of inputs or outputs"},
+      {"scan of nothing", [](OnnxBuilder& b) { SetControl(b, "Scan", "body"); }, "number of inputs or outputs"},
       {"bytes", [](OnnxBuilder& b) { b.model().mutable_graph()->mutable_initializer(0)->set_raw_data("abc"); },
        "3 bytes"},
       {"attribute",
@@ -95,7 +117,9 @@ TEST(OnnxImporter, RefusesWhatItCannotRead) {
   for (const Case& c : cases) {
     OnnxBuilder b = test::SmallCnn();
     c.spoil(b);
-    const Conversion made = Convert(b);
+    frontend::OnnxOptions onnx;
+    onnx.folder = TAKT_TEST_FOLDER;
+    const Conversion made = Convert(b, onnx);
     EXPECT_TRUE(Contains(Errors(made), c.expected)) << c.name << ": " << Errors(made);
     EXPECT_TRUE(made.plan.empty()) << c.name;
   }

@@ -1,4 +1,4 @@
-// Runs a TFLite model in tfjs-tflite's wasm: peer.js FACTORY.js MODEL INPUT.. -- OUTPUT..
+// Runs a TFLite model in tfjs-tflite's wasm: tflite_peer.js FACTORY.js MODEL INPUT.. -- OUTPUT..
 // INPUT and OUTPUT are files of raw little-endian bytes, one for each tensor in the model's order.
 'use strict';
 const fs = require('fs');

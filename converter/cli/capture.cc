@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "converter/cli/files.h"
+#include "converter/cli/sample_inputs.h"
 #include "converter/report/plan_report.h"
 
 namespace takt::cli {
@@ -30,16 +32,23 @@ double FromHalf(uint16_t bits) {
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
-/// Copies the elements of a view, strides in bytes, one after another.
-void Gather(const TensorView& view, std::span<const std::byte> memory, std::vector<uint8_t>& dense) {
+/// Calls copy(offset of the dense bytes, offset of the view's, bytes) so that together they are the whole tensor.
+template <typename Copy>
+void ForEachPiece(const TensorView& view, size_t dense_bytes, const Copy& copy) {
+  if (view.strides == nullptr) return copy(0, 0, dense_bytes);
   const size_t element = BitWidth(view.type) / 8;
   int32_t at[kMaxRank] = {};
-  for (size_t to = 0; to < dense.size(); to += element) {
-    size_t from = 0;
-    for (int k = 0; k < view.rank; ++k) from += static_cast<size_t>(at[k]) * static_cast<size_t>(view.strides[k]);
-    std::memcpy(&dense[to], memory.data() + from, element);
+  for (size_t dense = 0; dense < dense_bytes; dense += element) {
+    size_t strided = 0;
+    for (int k = 0; k < view.rank; ++k) strided += static_cast<size_t>(at[k]) * static_cast<size_t>(view.strides[k]);
+    copy(dense, strided, element);
     for (int k = view.rank - 1; k >= 0 && ++at[k] == view.dims[k]; --k) at[k] = 0;
   }
+}
+
+/// Steps whose results are the values of their inputs, in another form.
+bool OnlyConverts(Op op) {
+  return op == Op::kQuantize || op == Op::kRequantize || op == Op::kDequantize;
 }
 
 class Recorder {
@@ -52,16 +61,27 @@ class Recorder {
     if (view.constant || seen_[tensor]) return;
     seen_[tensor] = true;
     const TensorOriginView origin = plan.tensor_origin(tensor);
-    Captured one{
-        step, report::StepName(session_.plan(), step), origin.source, view.type, origin.scale, origin.zero_point, 1,
-        {}};
-    for (int k = 0; k < view.rank; ++k) one.elements *= static_cast<uint64_t>(view.dims[k]);
-    one.bytes.resize(plan.tensor_bytes(tensor));
+    Captured one{.tensor = tensor,
+                 .step = step,
+                 .name = report::StepName(plan, step),
+                 .node = -1,
+                 .dims = {view.dims, view.dims + view.rank},
+                 .source = origin.source,
+                 .type = view.type,
+                 .scale = origin.scale,
+                 .zero_point = origin.zero_point,
+                 .elements = 1,
+                 .bytes = std::vector<uint8_t>(plan.tensor_bytes(tensor))};
+    const auto nodes = plan.step_origin(step).nodes;
+    const auto outputs = plan.step(step).outputs;
+    if (!nodes.empty() && std::ranges::count(outputs, tensor) != 0 && !OnlyConverts(plan.step(step).op))
+      one.node = nodes.back();
+    for (const int32_t dim : one.dims) one.elements *= static_cast<uint64_t>(dim);
     const std::span<const std::byte> memory = session_.net().tensor(tensor);
-    if (view.strides != nullptr) {
-      Gather(view, memory, one.bytes);
-    } else if (!one.bytes.empty()) {
-      std::memcpy(one.bytes.data(), memory.data(), one.bytes.size());
+    if (!one.bytes.empty()) {
+      ForEachPiece(view, one.bytes.size(), [&](size_t dense, size_t strided, size_t bytes) {
+        std::memcpy(&one.bytes[dense], memory.data() + strided, bytes);
+      });
     }
     captured_.push_back(std::move(one));
   }
@@ -123,7 +143,8 @@ double Captured::Real(uint64_t i) const {
 }
 
 std::vector<Captured> CaptureTensors(const std::string& path, Session& session,
-                                     const std::vector<std::vector<uint8_t>>& inputs) {
+                                     const std::vector<std::vector<uint8_t>>& inputs,
+                                     const std::function<void(uint32_t step)>& before) {
   Interpreter& net = session.net();
   const Plan& plan = session.plan();
   Recorder recorder(session);
@@ -131,12 +152,52 @@ std::vector<Captured> CaptureTensors(const std::string& path, Session& session,
   Require(path, net.Begin());
   for (Progress progress = Progress::kMore; progress != Progress::kDone;) {
     const uint32_t step = net.cursor();
+    if (before) before(step);
     for (uint16_t tensor : plan.step(step).inputs) recorder.Take(step, tensor);
     progress = RunOneStep(path, net);
     for (uint16_t tensor : plan.step(step).outputs) recorder.Take(step, tensor);
   }
   for (uint32_t i = 0; i < plan.output_count(); ++i) recorder.Take(plan.step_count() - 1, plan.output(i).tensor);
   return recorder.Finish();
+}
+
+std::vector<int> MatchTensors(const std::vector<Captured>& ours, const std::vector<Captured>& theirs) {
+  std::map<int32_t, int> by_source;
+  std::map<int64_t, std::vector<int>> our_results, their_results;
+  for (size_t i = 0; i < theirs.size(); ++i) {
+    if (theirs[i].source >= 0) by_source[theirs[i].source] = static_cast<int>(i);
+    if (theirs[i].node >= 0) their_results[theirs[i].node].push_back(static_cast<int>(i));
+  }
+  std::vector<int> matches(ours.size(), -1);
+  for (size_t i = 0; i < ours.size(); ++i) {
+    const auto found = by_source.find(ours[i].source);
+    if (found != by_source.end()) {
+      matches[i] = found->second;
+    } else if (ours[i].node >= 0) {
+      our_results[ours[i].node].push_back(static_cast<int>(i));
+    }
+  }
+  // A node that has become several steps: one by one if both plans have as many, else what the last one gives.
+  for (const auto& [node, results] : our_results) {
+    const std::vector<int>& others = their_results[node];
+    const size_t count = results.size() == others.size() ? results.size() : std::min<size_t>(others.size(), 1);
+    for (size_t k = 1; k <= count; ++k)
+      matches[static_cast<size_t>(results[results.size() - k])] = others[others.size() - k];
+  }
+  for (size_t i = 0; i < ours.size(); ++i) {
+    if (matches[i] >= 0 && theirs[static_cast<size_t>(matches[i])].dims != ours[i].dims) matches[i] = -1;
+  }
+  return matches;
+}
+
+void StoreTensor(Session& session, const Captured& tensor, const Captured& values) {
+  std::vector<float> reals(values.elements);
+  for (uint64_t i = 0; i < values.elements; ++i) reals[i] = static_cast<float>(values.Real(i));
+  const std::vector<uint8_t> bytes = StoredBytes(tensor.type, tensor.scale, tensor.zero_point, reals);
+  const std::span<std::byte> memory = session.net().tensor(tensor.tensor);
+  ForEachPiece(session.plan().tensor(tensor.tensor), bytes.size(), [&](size_t dense, size_t strided, size_t size) {
+    if (size != 0) std::memcpy(memory.data() + strided, &bytes[dense], size);
+  });
 }
 
 Difference Compare(const Captured& a, const Captured& b) {

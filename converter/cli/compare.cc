@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "converter/cli/capture.h"
 #include "converter/cli/files.h"
+#include "converter/cli/layers.h"
 #include "converter/cli/session.h"
 #include "converter/cli/verbs.h"
 
@@ -21,8 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string plan, other, golden, port = "reference", other_port = "reference";
+  std::string plan, other, golden, html, port = "reference", other_port = "reference";
   InputOptions inputs;
+  LayerOptions layers;
   double tolerance = 0;
   bool json = false;
 };
@@ -83,24 +85,22 @@ Comparison CompareToGolden(const std::string& folder, const std::vector<Captured
   return comparison;
 }
 
-/// By source tensor if both plans have a debug table, else by position.
-Comparison ComparePlans(const std::vector<Captured>& ours, const std::vector<Captured>& theirs, bool by_source) {
+/// By their origins if both plans have a debug table, else by position.
+Comparison ComparePlans(const std::vector<Captured>& ours, const std::vector<Captured>& theirs, bool by_origin) {
   Comparison comparison;
+  std::vector<int> matches = MatchTensors(ours, theirs);
   std::set<int32_t> left;
   for (const Captured& their : theirs) {
-    if (by_source && their.source >= 0) left.insert(their.source);
+    if (by_origin && their.source >= 0) left.insert(their.source);
   }
   for (size_t i = 0; i < ours.size(); ++i) {
-    const Captured* match = nullptr;
-    if (!by_source && i < theirs.size()) match = &theirs[i];
-    for (size_t k = 0; by_source && ours[i].source >= 0 && k < theirs.size(); ++k) {
-      if (theirs[k].source == ours[i].source) match = &theirs[k];
-    }
+    if (!by_origin) matches[i] = i < theirs.size() && theirs[i].elements == ours[i].elements ? static_cast<int>(i) : -1;
     left.erase(ours[i].source);
-    if (match == nullptr || match->elements != ours[i].elements) {
+    if (matches[i] < 0) {
       comparison.unmatched.push_back(absl::StrCat("step ", ours[i].step, " (", ours[i].name, ")"));
     } else {
-      comparison.rows.push_back({ours[i].step, ours[i].name, ours[i].source, Compare(ours[i], *match)});
+      comparison.rows.push_back(
+          {ours[i].step, ours[i].name, ours[i].source, Compare(ours[i], theirs[static_cast<size_t>(matches[i])])});
     }
   }
   for (int32_t tensor : left) comparison.eliminated.push_back(absl::StrCat("t", tensor));
@@ -164,6 +164,22 @@ nlohmann::ordered_json ComparisonJson(const Comparison& comparison, const Row* f
   return json;
 }
 
+int RunLayers(const Options& options) {
+  LayerOptions layers = options.layers;
+  layers.model.file = options.plan;
+  layers.plan = options.other;
+  layers.port = options.other_port;
+  const report::AccuracyReport report = CompareLayers(layers);
+  if (!options.html.empty()) WriteFiles({TextFile(options.html, report::AccuracyHtml(report))});
+  std::printf("%s", options.json ? absl::StrCat(report::AccuracyJson(report).dump(2), "\n").c_str()
+                                 : report::AccuracyText(report).c_str());
+  if (const report::LayerAccuracy* bad = report.FirstBad(); bad != nullptr) {
+    throw InputError(absl::StrCat(layers.plan, ": first bad layer: step ", bad->step, " (", bad->name,
+                                  "), below --min-sqnr ", layers.least_db));
+  }
+  return kDone;
+}
+
 int Run(const Options& options) {
   const Comparison comparison = MakeComparison(options);
   if (comparison.rows.empty())
@@ -189,13 +205,22 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddCompare(CLI::App& app, Action& action) {
-  CLI::App* verb =
-      app.add_subcommand("compare", "Compares a plan tensor by tensor with golden ones, another plan or port");
+  CLI::App* verb = app.add_subcommand(
+      "compare", "Compares a plan tensor by tensor with golden ones, another plan or port, or its float model");
   auto options = std::make_shared<Options>();
-  verb->add_option("plan", options->plan, "The .takt file")->required();
+  verb->add_option("plan", options->plan, "The .takt file; with --data the float model (.onnx, .tflite)")->required();
   auto* other = verb->add_option("other", options->other, "Another .takt file (the same one for another port)");
   verb->add_option("--golden", options->golden, "Folder with t<i>.bin, i a tensor of the source model")
       ->excludes(other);
+  auto* data = AddSampleOptions(*verb, options->layers.samples, "--data",
+                                "Runs a float model and a plan of it on samples, and says what each layer loses");
+  data->needs(other);
+  verb->add_option("--min-sqnr", options->layers.least_db,
+                   "With --data: dB below which a layer is bad; if one is, the exit code is 1")
+      ->needs(data)
+      ->capture_default_str();
+  verb->add_option("--html", options->html, "With --data: file for the report as a page")->needs(data);
+  AddImportOptions(*verb, options->layers.model);
   AddInputOptions(*verb, options->inputs);
   verb->add_option("--port", options->port, "Kernels of the plan")->capture_default_str();
   verb->add_option("--other-port", options->other_port, "Kernels of the other plan")->capture_default_str();
@@ -208,13 +233,14 @@ void AddCompare(CLI::App& app, Action& action) {
                            "  takt compare kws.takt --golden golden_layers/kws/1    # the input, too, is its t<i>.bin\n"
                            "  takt compare kws.takt kws_fp32.takt --random 1 --tolerance 1\n"
                            "  takt compare kws.takt kws.takt --other-port reference --input in_0.bin\n"
+                           "  takt compare net.onnx net.takt --data images.idx.gz --samples 100 --html report.html\n"
                            "Differences are in units of the stored values; in real values if the types differ.\n") +
                kExitCodes);
   verb->callback([options, &action] {
     if (options->other.empty() == options->golden.empty()) {
       throw CLI::ValidationError("compare", "name another plan or --golden FOLDER");
     }
-    action = [options] { return Run(*options); };
+    action = [options] { return options->layers.samples.path.empty() ? Run(*options) : RunLayers(*options); };
   });
 }
 

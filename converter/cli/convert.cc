@@ -83,6 +83,16 @@ nlohmann::ordered_json AccuracyJson(const quant::Report& report) {
   return list;
 }
 
+nlohmann::ordered_json DamageJson(const quant::Report& report) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const quant::Damage& d : report.damages)
+    list.push_back({{"tensor", d.tensor},
+                    {"node", d.node},
+                    {"output_sqnr_db", d.sqnr_db},
+                    {"precision", PrecisionName(d.precision)}});
+  return list;
+}
+
 int Run(Options& options) {
   ConvertOptions& convert = options.model.convert;
   convert.debug = convert.debug || convert.keep_tensors;
@@ -106,6 +116,7 @@ int Run(Options& options) {
     json["diagnostics"] = DiagnosticsJson(made.diagnostics);
     if (machine) json["npu"] = npu::ReportJson(made.graph, made.npu, *machine);
     if (!made.accuracy.tensors.empty()) json["accuracy"] = AccuracyJson(made.accuracy);
+    if (!made.accuracy.damages.empty()) json["damage"] = DamageJson(made.accuracy);
     std::printf("%s\n", json.dump(2).c_str());
   } else {
     PrintDiagnostics(made.diagnostics);

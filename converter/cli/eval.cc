@@ -1,10 +1,7 @@
 // takt eval
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -15,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "converter/cli/data/samples.h"
 #include "converter/cli/files.h"
+#include "converter/cli/sample_inputs.h"
 #include "converter/cli/session.h"
 #include "converter/cli/terminal.h"
 #include "converter/cli/verbs.h"
@@ -36,25 +34,6 @@ struct Score {
   size_t agreeing = 0;                         ///< Samples that the first plan classifies alike.
   std::vector<std::vector<size_t>> confusion;  ///< [label][prediction].
 };
-
-template <typename T>
-void Store(const TensorInfo& input, const std::vector<float>& values) {
-  const std::span<T> stored = input.as<T>();
-  for (size_t i = 0; i < stored.size(); ++i) {
-    const double level = std::nearbyint(static_cast<double>(values[i] / input.scale)) + input.zero_point;
-    stored[i] = static_cast<T>(std::clamp<double>(level, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
-  }
-}
-
-/// The values as the input stores them.
-void SetInput(const std::string& plan, const TensorInfo& input, const std::vector<float>& values) {
-  if (input.type == DataType::kFloat32) return void(std::ranges::copy(values, input.as<float>().begin()));
-  if (input.scale > 0 && input.type == DataType::kInt8) return Store<int8_t>(input, values);
-  if (input.scale > 0 && input.type == DataType::kUint8) return Store<uint8_t>(input, values);
-  if (input.scale > 0 && input.type == DataType::kInt16) return Store<int16_t>(input, values);
-  throw InputError(absl::StrCat(plan, ": input '", std::string(input.name),
-                                "' is neither float32 nor quantized; its samples can't be stored"));
-}
 
 template <typename T>
 std::vector<double> Doubles(const TensorInfo& tensor) {
@@ -88,15 +67,6 @@ std::vector<size_t> Ranking(const std::vector<double>& scores) {
   return order;
 }
 
-std::vector<InputShape> InputShapes(Interpreter& net) {
-  std::vector<InputShape> shapes;
-  for (uint32_t i = 0; i < net.plan().input_count(); ++i) {
-    const TensorInfo input = net.input(i);
-    shapes.push_back({std::string(input.name), {input.dims.begin(), input.dims.end()}});
-  }
-  return shapes;
-}
-
 /// The labels of all samples, each below `classes`.
 std::vector<size_t> Labels(const Options& options, const Samples& samples, size_t classes) {
   const std::vector<int64_t> given = options.labels.empty() ? samples.labels() : ReadLabels(options.labels);
@@ -124,8 +94,7 @@ Score Evaluate(const Options& options, const std::string& path, std::vector<size
   ProgressLine progress;
   for (size_t i = 0; i < samples.count(); ++i) {
     if (i % 64 == 0) progress.Show(absl::StrCat(path, ": sample ", i, " of ", samples.count()));
-    const auto inputs = samples.Load(i);
-    for (uint32_t k = 0; k < inputs.size(); ++k) SetInput(path, session.net().input(k), inputs[k]);
+    SetInputs(session.net(), StoredInputs(path, session.net(), samples.Load(i)));
     Require(path, session.net().Invoke());
     const std::vector<size_t> order = Ranking(Scores(path, session.net().output(0)));
     const auto rank = static_cast<size_t>(std::find(order.begin(), order.end(), labels[i]) - order.begin());

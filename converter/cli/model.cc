@@ -60,8 +60,7 @@ void AddNumericsOption(CLI::App& verb, Numerics& numerics) {
       ->default_str("fp32_rne");
 }
 
-void AddModelOptions(CLI::App& verb, ModelOptions& options) {
-  AddNumericsOption(verb, options.convert.numerics);
+void AddImportOptions(CLI::App& verb, ModelOptions& options) {
   verb.add_option("--shape", options.shapes,
                   "Dims of an input that the model leaves open: name=1x3x224x224; once for each")
       ->expected(1)
@@ -74,10 +73,15 @@ void AddModelOptions(CLI::App& verb, ModelOptions& options) {
                   "Key of the TFLite signature to convert (otherwise the first subgraph)");
   verb.add_option("--max-trips", options.convert.max_trips,
                   "Bound of each loop whose number of trips depends on data; a run that wants more fails");
-  AddCalibrationOptions(verb, options.calibration);
   verb.add_option("--input-layout", options.input_layout, "Order of dimensions in which ONNX images are bound")
       ->check(CLI::IsMember({"nchw", "nhwc"}))
       ->capture_default_str();
+}
+
+void AddModelOptions(CLI::App& verb, ModelOptions& options) {
+  AddNumericsOption(verb, options.convert.numerics);
+  AddImportOptions(verb, options);
+  AddCalibrationOptions(verb, options.calibration);
   verb.add_option("--target", options.convert.target, "What the plan is for: " + absl::StrJoin(Targets(), ", "))
       ->check(CLI::IsMember(Targets()))
       ->capture_default_str();

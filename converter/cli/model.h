@@ -24,6 +24,8 @@ struct ModelOptions {
 
 /// --numerics.
 void AddNumericsOption(CLI::App& verb, Numerics& numerics);
+/// --shape, --signature, --max-trips, --input-layout: what the import of a model may want.
+void AddImportOptions(CLI::App& verb, ModelOptions& options);
 /// Every option but the file: numerics, shapes, calibration, target and machine.
 void AddModelOptions(CLI::App& verb, ModelOptions& options);
 

@@ -23,6 +23,11 @@ ConvertedModel ConvertOrThrow(const ModelOptions& model) {
 
 }  // namespace
 
+std::vector<uint8_t> LoadPlan(const ModelOptions& model) {
+  std::vector<uint8_t> bytes = ReadFile(model.file);
+  return IsPlan(bytes) ? bytes : ConvertOrThrow(model).made.plan;
+}
+
 Subject LoadSubject(const ModelOptions& model, const std::string& port, bool layers) {
   std::vector<uint8_t> bytes = ReadFile(model.file);
   if (IsPlan(bytes)) {

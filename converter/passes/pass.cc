@@ -15,6 +15,8 @@ void Quantize(ir::Graph& graph, PassContext& context) {
   }
   context.quantize(graph);
   FuseQuantization(graph, context);
+  InsertRequantizes(graph, context);
+  MergeRequantizes(graph, context);
 }
 
 constexpr Pass kPasses[] = {

@@ -1,6 +1,6 @@
 // dequantize -> float op -> quantize becomes the integer op. Real-valued attributes stay as they are (ir/graph.h), so
 // only tensors change: operands become the stored ones, the output that of the quantization, a contraction's bias
-// int32.
+// int32, beside int16 activations int64.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,11 @@ using ir::Node;
 using ir::QuantRule;
 using ir::TensorId;
 
-const ir::Quantization kSoftmaxQuantization{{1.0f / 256}, {-128}, 0};
+/// What a softmax's kernels fix for its output.
+ir::Quantization SoftmaxQuantization(DataType type) {
+  if (type == DataType::kInt16) return {{1.0f / 32768}, {0}, 0};
+  return {{1.0f / 256}, {-128}, 0};
+}
 
 class Fuser {
  public:
@@ -59,10 +63,10 @@ class Fuser {
     return graph_.nodes[static_cast<size_t>(producer)].inputs[0];
   }
 
-  TensorId NewTensor(TensorId like, const ir::Quantization& quantization) {
+  TensorId NewTensor(TensorId like, DataType type, const ir::Quantization& quantization) {
     ir::Tensor tensor = graph_.tensor(like);
-    tensor.name += "/int8";
-    tensor.type = DataType::kInt8;
+    tensor.name += type == DataType::kInt8 ? "/int8" : "/int16";
+    tensor.type = type;
     tensor.quantization = quantization;
     tensor.data = nullptr;
     tensor.source = -1;
@@ -77,8 +81,7 @@ class Fuser {
           op == Op::kTranspose || op == Op::kReshape ? Stored(graph_.nodes[i].inputs[0]) : ir::kNoTensor;
       if (stored == ir::kNoTensor || graph_.tensor(stored).quantization->per_channel()) continue;
       const TensorId real = graph_.nodes[i].outputs[0];
-      const TensorId moved = NewTensor(real, *graph_.tensor(stored).quantization);
-      graph_.tensor(moved).type = graph_.tensor(stored).type;
+      const TensorId moved = NewTensor(real, graph_.tensor(stored).type, *graph_.tensor(stored).quantization);
       Node dequantize = graph_.nodes[i];
       dequantize.op = Op::kDequantize;
       dequantize.attributes.clear();
@@ -99,8 +102,8 @@ class Fuser {
       if (p < 0 || graph_.ConsumersOf(moved).size() != 1 || graph_.IsOutput(moved)) continue;
       Node& mover = graph_.nodes[static_cast<size_t>(p)];
       if (mover.op != Op::kTranspose && mover.op != Op::kReshape) continue;
-      const TensorId stored = NewTensor(mover.inputs[0], *graph_.tensor(result).quantization);
-      graph_.tensor(stored).type = graph_.tensor(result).type;
+      const TensorId stored =
+          NewTensor(mover.inputs[0], graph_.tensor(result).type, *graph_.tensor(result).quantization);
       Node quantize = graph_.nodes[q];
       quantize.inputs = {mover.inputs[0]};
       quantize.outputs = {stored};
@@ -124,12 +127,15 @@ class Fuser {
     if (rule == QuantRule::kFloat) return "the op has no integer form";
     if (graph_.ConsumersOf(real).size() != 1 || graph_.IsOutput(real)) return "its float result is read as well";
     const TensorId result = graph_.nodes[q].outputs[0];
-    if (graph_.tensor(result).type != DataType::kInt8) return "its result is not quantized to int8";
+    const DataType type = graph_.tensor(result).type;
+    if (type != DataType::kInt8 && type != DataType::kInt16) return "its result is quantized neither to int8 nor int16";
     std::vector<TensorId> inputs = graph_.nodes[p].inputs;
     const size_t activations = rule == QuantRule::kContraction ? 1 : inputs.size();
     for (size_t i = 0; i < activations; ++i) {
       inputs[i] = Stored(inputs[i]);
       if (inputs[i] == ir::kNoTensor) return "input " + std::to_string(i) + " is not quantized";
+      if (graph_.tensor(inputs[i]).type != type)
+        return "input " + std::to_string(i) + " is not quantized to the type of its result";
     }
     if (rule == QuantRule::kContraction) {
       const std::string reason = FuseWeights(graph_.nodes[p], inputs);
@@ -148,7 +154,7 @@ class Fuser {
       requantize.op = Op::kRequantize;
       requantize.attributes.clear();
       requantize.inputs = {id};
-      id = NewTensor(id, *graph_.tensor(result).quantization);
+      id = NewTensor(id, graph_.tensor(result).type, *graph_.tensor(result).quantization);
       requantize.outputs = {id};
       graph_.nodes.insert(graph_.nodes.begin() + static_cast<int64_t>(p), std::move(requantize));
       ++p;
@@ -160,13 +166,13 @@ class Fuser {
     node.inputs = std::move(inputs);
     ir::Quantization own = *graph_.tensor(result).quantization;
     if (rule == QuantRule::kShared) own = *graph_.tensor(node.inputs[0]).quantization;
-    if (rule == QuantRule::kSoftmax) own = kSoftmaxQuantization;
+    if (rule == QuantRule::kSoftmax) own = SoftmaxQuantization(graph_.tensor(result).type);
     if (own == *graph_.tensor(result).quantization) {
       node.outputs = {result};
       quantize.outputs.clear();
       return;
     }
-    const TensorId between = NewTensor(result, own);
+    const TensorId between = NewTensor(result, graph_.tensor(result).type, own);
     node.outputs = {between};
     quantize.op = Op::kRequantize;
     quantize.inputs = {between};
@@ -185,16 +191,20 @@ class Fuser {
     const std::vector<float> values = ir::Elements<float>(bias);
     if (w.per_channel() && w.scales.size() != values.size()) return "its weights are not quantized per output channel";
     const double in = static_cast<double>(graph_.tensor(inputs[0]).quantization->scales[0]);
-    std::vector<int32_t> stored;
+    const bool wide = graph_.tensor(inputs[0]).type == DataType::kInt16;
+    std::vector<int64_t> stored;
     for (size_t c = 0; c < values.size(); ++c) {
       const double scale = in * static_cast<double>(w.scales[w.per_channel() ? c : 0]);
       const double rounded = std::nearbyint(static_cast<double>(values[c]) / scale);
-      if (!(std::fabs(rounded) < 2147483648.0))
-        return "its bias does not fit int32 in units of input scale times weight scale";
-      stored.push_back(static_cast<int32_t>(rounded));
+      if (!(std::fabs(rounded) < (wide ? 0x1p47 : 0x1p31)))
+        return "its bias does not fit " + std::string(wide ? "48" : "32") +
+               " bits in units of input scale times weight scale";
+      stored.push_back(static_cast<int64_t>(rounded));
     }
     inputs[1] = weights;
-    inputs[2] = graph_.AddConstant(bias.name + "/int32", DataType::kInt32, bias.dims, ir::ToBytes(stored));
+    inputs[2] = wide ? graph_.AddConstant(bias.name + "/int64", DataType::kInt64, bias.dims, ir::ToBytes(stored))
+                     : graph_.AddConstant(bias.name + "/int32", DataType::kInt32, bias.dims,
+                                          ir::ToBytes(std::vector<int32_t>(stored.begin(), stored.end())));
     return "";
   }
 
@@ -203,20 +213,29 @@ class Fuser {
   std::set<TensorId> reported_;
 };
 
+std::vector<int32_t> Levels(const ir::Tensor& stored) {
+  if (stored.type == DataType::kInt16) {
+    const std::vector<int16_t> levels = ir::Elements<int16_t>(stored);
+    return {levels.begin(), levels.end()};
+  }
+  const std::vector<int8_t> levels = ir::Elements<int8_t>(stored);
+  return {levels.begin(), levels.end()};
+}
+
 /// A dequantized constant that no integer op took is a float constant; it may be quantized per channel.
 void FoldStoredConstants(ir::Graph& graph) {
   for (Node& node : graph.nodes) {
     if (node.op != Op::kDequantize || !graph.tensor(node.inputs[0]).is_constant()) continue;
     const ir::Tensor stored = graph.tensor(node.inputs[0]);
-    if (stored.type != DataType::kInt8) continue;
+    if (stored.type != DataType::kInt8 && stored.type != DataType::kInt16) continue;
     const ir::Quantization& q = *stored.quantization;
     int64_t inner = 1;
     for (size_t d = static_cast<size_t>(q.axis) + 1; d < stored.dims.size(); ++d) inner *= stored.dims[d];
-    const std::vector<int8_t> values = ir::Elements<int8_t>(stored);
+    const std::vector<int32_t> levels = Levels(stored);
     std::vector<float> real;
-    for (size_t i = 0; i < values.size(); ++i) {
+    for (size_t i = 0; i < levels.size(); ++i) {
       const size_t c = q.per_channel() ? i / static_cast<size_t>(inner) % q.scales.size() : 0;
-      real.push_back(static_cast<float>(values[i] - q.zero_points[c]) * q.scales[c]);
+      real.push_back(static_cast<float>(levels[i] - q.zero_points[c]) * q.scales[c]);
     }
     const TensorId output = node.outputs[0];
     if (graph.IsOutput(output)) continue;

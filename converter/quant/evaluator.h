@@ -22,6 +22,11 @@ class Evaluator {
   void Run(const std::vector<ir::Bytes>& inputs);
   /// The value of a dense tensor of the graph given to Make after the last Run; empty for one that no step writes.
   std::span<const uint8_t> value(ir::TensorId id) const;
+  /// The same of a float32 tensor.
+  std::span<const float> floats(ir::TensorId id) const {
+    const std::span<const uint8_t> bytes = value(id);
+    return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+  }
 
  private:
   Evaluator() = default;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "converter/npu/report.h"
+#include "converter/report/html.h"
 #include "converter/report/plan_report.h"
 
 namespace takt::report {
@@ -16,37 +17,6 @@ using npu::kPipes;
 constexpr double kWidth = 960, kLeft = 90, kRight = 40, kTrack = 26;
 constexpr size_t kColumns = 960;
 constexpr const char* kColours[kPipes] = {"#999", "#4e79a7", "#76b7b2", "#e15759", "#f28e2b", "#59a14f"};
-
-constexpr char kStyle[] =
-    "<style>body{font:14px sans-serif;margin:2em auto;max-width:1100px;color:#222}h2{margin-top:2em}"
-    "table{border-collapse:collapse}td,th{padding:2px 10px;text-align:right;border-bottom:1px solid #ddd}"
-    "td:nth-child(2),td:last-child,th:nth-child(2),th:last-child{text-align:left}"
-    "svg{max-width:100%;height:auto}.note{color:#666}</style>";
-
-std::string Escape(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-std::string Text(double x, double y, const std::string& anchor, const std::string& text) {
-  return absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, Escape(text));
-}
-
-std::string SvgHead(double width, double height) {
-  return absl::StrFormat(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\" "
-      "font-family=\"monospace\" font-size=\"11\">\n",
-      width, height, width, height);
-}
 
 /// The part of each column of the timeline in which every pipe is busy.
 class BusyColumns {
@@ -92,16 +62,16 @@ BusyColumns Busy(const npu::Compilation& c, const npu::Machine& m) {
 }
 
 std::string StepBand(const std::vector<npu::StepProfile>& steps, double total, double y) {
-  std::string svg = Text(kLeft - 6, y + 16, "end", "steps");
+  std::string svg = SvgText(kLeft - 6, y + 16, "end", "steps");
   double end = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     const double width = kWidth * static_cast<double>(steps[i].cycles) / total;
     absl::StrAppendFormat(&svg,
                           "<rect x=\"%.2f\" y=\"%g\" width=\"%.2f\" height=\"%g\" fill=\"hsl(%d,50%%,75%%)\">"
                           "<title>%d %s %s: %d cycles, bound by %s</title></rect>\n",
-                          kLeft + end, y, width, kTrack - 4, i * 137 % 360, i, steps[i].op, Escape(steps[i].name),
+                          kLeft + end, y, width, kTrack - 4, i * 137 % 360, i, steps[i].op, EscapeHtml(steps[i].name),
                           steps[i].cycles, steps[i].bound_by());
-    if (width > 18) svg += Text(kLeft + end + width / 2, y + 15, "middle", absl::StrCat(i));
+    if (width > 18) svg += SvgText(kLeft + end + width / 2, y + 15, "middle", absl::StrCat(i));
     end += width;
   }
   return svg;
@@ -114,7 +84,7 @@ std::string Timeline(const npu::Compilation& c, const npu::Machine& m, const std
   svg += StepBand(steps, total, 0);
   for (int p = 1; p < kPipes; ++p) {
     const double y = kTrack * p;
-    svg += Text(kLeft - 6, y + 16, "end", npu::PipeName(static_cast<npu::Pipe>(p)));
+    svg += SvgText(kLeft - 6, y + 16, "end", npu::PipeName(static_cast<npu::Pipe>(p)));
     for (size_t from = 0; from < kColumns;) {
       size_t to = from + 1;
       const int level = columns.Level(p, from);
@@ -128,11 +98,11 @@ std::string Timeline(const npu::Compilation& c, const npu::Machine& m, const std
     }
   }
   for (int i = 0; i <= 4; ++i) {
-    svg += Text(kLeft + kWidth * i / 4, kTrack * kPipes + 14,
-                i == 0   ? "start"
-                : i == 4 ? "end"
-                         : "middle",
-                absl::StrCat(static_cast<uint64_t>(total * i / 4)));
+    svg += SvgText(kLeft + kWidth * i / 4, kTrack * kPipes + 14,
+                   i == 0   ? "start"
+                   : i == 4 ? "end"
+                            : "middle",
+                   absl::StrCat(static_cast<uint64_t>(total * i / 4)));
   }
   return svg + "</svg>\n";
 }
@@ -150,16 +120,16 @@ std::string Roofline(const npu::Machine& m, const std::vector<npu::StepProfile>&
   const auto peak = static_cast<double>(npu::PeakMacs(m.array));
   const LogAxis x{1.0 / 16, 4096, kLeft, kLeft + kWidth}, y{peak / 1024, peak * 2, 380, 10};
   std::string svg = SvgHead(kLeft + kWidth + kRight, 420);
-  for (double v = x.low; v <= x.high; v *= 4) svg += Text(x(v), 400, "middle", absl::StrFormat("%g", v));
-  for (double v = peak; v >= y.low; v /= 4) svg += Text(kLeft - 6, y(v), "end", absl::StrFormat("%g", v));
-  svg += Text(kLeft + kWidth, 415, "end", "MACs a byte of memory");
+  for (double v = x.low; v <= x.high; v *= 4) svg += SvgText(x(v), 400, "middle", absl::StrFormat("%g", v));
+  for (double v = peak; v >= y.low; v /= 4) svg += SvgText(kLeft - 6, y(v), "end", absl::StrFormat("%g", v));
+  svg += SvgText(kLeft + kWidth, 415, "end", "MACs a byte of memory");
   for (uint32_t i = 0; i < m.memory_count; ++i) {
     const npu::Ratio rate = m.memories[i].bytes_per_cycle;
     const double bytes = static_cast<double>(rate.num) / rate.den, corner = std::clamp(peak / bytes, x.low, x.high);
     const double first = std::max(x.low, y.low / bytes);
     absl::StrAppendFormat(&svg, "<polyline points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\" fill=\"none\" stroke=\"#555\"/>\n",
                           x(first), y(first * bytes), x(corner), y(corner * bytes), x(x.high), y(peak));
-    svg += Text(x(corner), y(corner * bytes) - 4, "middle", m.memories[i].name);
+    svg += SvgText(x(corner), y(corner * bytes) - 4, "middle", m.memories[i].name);
   }
   for (size_t i = 0; i < steps.size(); ++i) {
     const npu::StepProfile& s = steps[i];
@@ -171,8 +141,8 @@ std::string Roofline(const npu::Machine& m, const std::vector<npu::StepProfile>&
         &svg,
         "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"hsl(%d,60%%,55%%)\"><title>%d %s %s: %.1f MACs a "
         "cycle</title></circle>\n",
-        cx, cy, i * 137 % 360, i, s.op, Escape(s.name), macs / static_cast<double>(s.cycles));
-    svg += Text(cx + 7, cy + 4, "start", absl::StrCat(i));
+        cx, cy, i * 137 % 360, i, s.op, EscapeHtml(s.name), macs / static_cast<double>(s.cycles));
+    svg += SvgText(cx + 7, cy + 4, "start", absl::StrCat(i));
   }
   return svg + "</svg>\n";
 }
@@ -190,7 +160,7 @@ std::string Table(const npu::Machine& m, const std::vector<npu::StepProfile>& st
     for (uint32_t k = 0; k < m.memory_count; ++k)
       absl::StrAppend(&html, "<td>", s.read_bytes[k] + s.written_bytes[k], "</td>");
     absl::StrAppendFormat(&html, "<td>%.0f</td><td>%s</td></tr>\n", static_cast<double>(s.Femtojoules(m)) / 1e6,
-                          Escape(s.name));
+                          EscapeHtml(s.name));
   }
   return html + "</table>\n";
 }
@@ -202,12 +172,11 @@ std::string HtmlReport(const Plan& plan, const ir::Graph& graph, const npu::Comp
   const npu::Machine& m = machine.table;
   const std::vector<npu::StepProfile> steps = npu::ProfileSteps(graph, c, m);
   const uint64_t cycles = npu::TotalCycles(c);
-  std::string html = absl::StrCat("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>",
-                                  Escape(graph.name), " on ", m.name, "</title>", kStyle, "</head><body>\n");
+  std::string html = HtmlHead(absl::StrCat(graph.name, " on ", m.name));
   absl::StrAppendFormat(&html, "<h1>%s on %s</h1>\n<p>%d cycles, %.3f ms at %d Hz.</p>\n<p class=\"note\">%s</p>\n",
-                        Escape(graph.name), m.name, cycles,
+                        EscapeHtml(graph.name), m.name, cycles,
                         static_cast<double>(cycles) * 1e3 / static_cast<double>(m.clock_hz), m.clock_hz,
-                        Escape(npu::ValidationText(machine)));
+                        EscapeHtml(npu::ValidationText(machine)));
   absl::StrAppend(&html,
                   "<h2>Timeline</h2>\n<p class=\"note\">Cycles across; the darker, the longer the pipe is busy.</p>\n",
                   Timeline(c, m, steps));
@@ -216,8 +185,8 @@ std::string HtmlReport(const Plan& plan, const ir::Graph& graph, const npu::Comp
   absl::StrAppend(&html, "<h2>Steps</h2>\n", Table(m, steps));
   absl::StrAppend(&html, "<h2>Memory over time</h2>\n", MemoryMapSvg(plan));
   html += "<h2>Where the machine's figures come from</h2>\n<ul>\n";
-  for (const std::string& source : machine.sources) absl::StrAppend(&html, "<li>", Escape(source), "</li>\n");
-  return html + "</ul>\n</body></html>\n";
+  for (const std::string& source : machine.sources) absl::StrAppend(&html, "<li>", EscapeHtml(source), "</li>\n");
+  return html + "</ul>\n" + HtmlTail();
 }
 
 }  // namespace takt::report

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """`takt eval` and calibration: every form of samples gives the same answers."""
 import gzip
+import json
 import pathlib
 import random
 import struct
@@ -8,7 +9,7 @@ import sys
 import unittest
 import zipfile
 
-from cli_case import MODEL, CliTest, npy
+from cli_case import MODEL, CliTest, npy, takt
 
 FLOAT_MODEL = pathlib.Path(MODEL).with_suffix(".onnx")
 COUNT, PIXELS = 24, 784
@@ -123,6 +124,76 @@ class Accuracy(CliTest):
         for plan, data in zip(plans, (self.idx, values)):
             self.succeeds("convert", FLOAT_MODEL, "-o", plan, "--calibrate", data, "--samples", 16)
         self.assertEqual(*(plan.read_bytes() for plan in plans))
+
+    def quantized(self, name, *options):
+        plan = self.root / f"{name}.takt"
+        if not plan.exists():
+            self.succeeds("convert", FLOAT_MODEL, "-o", plan, "--debug", "--calibrate", self.idx, *options)
+        return plan
+
+    def test_layers_against_the_float_model(self):
+        page = self.out / "report.html"
+        plan = self.quantized("int8")
+        report = self.json("compare", FLOAT_MODEL, plan, "--data", self.idx, "--html", page)
+        self.assertEqual((report["samples"], report["unmatched"], report["first_bad_step"]), (COUNT, [], None))
+        layers = report["layers"]
+        self.assertEqual([layer["step"] for layer in layers], sorted(layer["step"] for layer in layers))
+        for op in ("conv2d", "depthwise_conv2d", "conv2d_add", "mean", "fully_connected", "softmax"):
+            self.assertTrue(any(layer["name"].startswith(op + " ") for layer in layers), op)
+        self.assertTrue(all(layer["own_sqnr_db"] > 25 and layer["cosine"] > 0.99 for layer in layers))
+        ranked = sorted(layers, key=lambda layer: layer["damage_rank"])
+        self.assertEqual(ranked, sorted(ranked, key=lambda layer: layer["own_sqnr_db"]))
+        text = page.read_text()
+        self.assertEqual(text.count("<rect"), 2 * len(layers))
+        self.assertNotIn("http://", text.replace("http://www.w3.org/2000/svg", ""))
+        # Finer types: every layer that computes is better.
+        wide = self.json("compare", FLOAT_MODEL, self.quantized("wide", "--quantize", "int16x8"), "--data", self.idx)["layers"]
+        self.assertTrue(all(layer["type"] == "int16" for layer in wide))
+        self.assertGreater(min(layer["sqnr_db"] for layer in wide), min(layer["sqnr_db"] for layer in layers) + 3)
+
+    def test_the_first_bad_layer(self):
+        plan = self.quantized("int8")
+        report = json.loads(takt("compare", FLOAT_MODEL, plan, "--data", self.idx, "--json").stdout)
+        least = min(layer["sqnr_db"] for layer in report["layers"])
+        first = next(layer for layer in report["layers"] if layer["sqnr_db"] == least)
+        self.fails(1, [f"first bad layer: step {first['step']}", "--min-sqnr"], "compare", FLOAT_MODEL, plan, "--data", self.idx,
+                   "--min-sqnr", least + 0.001)
+        self.succeeds("compare", FLOAT_MODEL, plan, "--data", self.idx, "--min-sqnr", least - 0.001)
+
+    def test_layers_at_fault(self):
+        bare = self.root / "bare.takt"
+        self.succeeds("convert", FLOAT_MODEL, "-o", bare)
+        self.fails(1, "--debug", "compare", FLOAT_MODEL, bare, "--data", self.idx)
+        other = self.root / "other.takt"
+        self.succeeds("convert", MODEL, "-o", other, "--debug")
+        self.fails(1, "was not made from", "compare", FLOAT_MODEL, other, "--data", self.idx)
+        self.fails(2, "--data", "compare", FLOAT_MODEL, bare, "--html", self.out / "never.html")
+        self.assertFalse((self.out / "never.html").exists())
+
+    def test_mixed_precision(self):
+        plan = self.root / "mixed.takt"
+        report = self.json("convert", FLOAT_MODEL, "-o", plan, "--calibrate", self.idx, "--max-drop", "45dB")
+        damage = report["damage"]
+        self.assertEqual(damage, sorted(damage, key=lambda layer: layer["output_sqnr_db"]))
+        moved = [layer["precision"] != "int8" for layer in damage]
+        self.assertTrue(moved[0])
+        self.assertEqual(moved, sorted(moved, reverse=True))
+        self.assertTrue(any("finer than asked for" in note["message"] for note in report["diagnostics"]))
+        loose = self.json("convert", FLOAT_MODEL, "-o", plan, "--calibrate", self.idx, "--max-drop", "5dB")
+        self.assertNotIn("damage", loose)
+        self.fails(1, "--max-drop", "convert", FLOAT_MODEL, "-o", self.root / "never.takt", "--calibrate", self.idx, "--max-drop", "few")
+
+    def test_calibration_at_fault(self):
+        never = self.root / "never.takt"
+        files = self.write("faulty", {"nan.npy": npy(floats([float("nan")] * PIXELS), "<f4", (1, PIXELS)),
+                                       "empty.npy": npy(b"", "<f4", (0, PIXELS)),
+                                       "shape.npy": npy(floats([0] * 100), "<f4", (1, 100))})
+        (self.root / "nothing").mkdir(exist_ok=True)
+        for data, words in {files / "nan.npy": "NaN", files / "empty.npy": "whole samples", files / "shape.npy": "whole samples",
+                            self.root / "nothing": "holds no sample", self.root / "absent.npy": "no such file"}.items():
+            with self.subTest(data=data.name):
+                self.fails(1, words, "convert", FLOAT_MODEL, "-o", never, "--calibrate", data)
+                self.assertFalse(never.exists())
 
     def test_data_at_fault(self):
         good = self.idx.read_bytes()

@@ -7,33 +7,13 @@
 #include <cmath>
 #include <limits>
 
-#include "converter/backend/convert.h"
 #include "converter/ir/constants.h"
-#include "tests/converter/onnx_builder.h"
-#include "tests/support/plan_runner.h"
+#include "tests/converter/quant/quantize.h"
 
 namespace takt {
 namespace {
 
 using test::OnnxBuilder;
-
-Calibration Samples(size_t count, size_t values, quant::Options options = {}) {
-  Calibration calibration;
-  calibration.options = options;
-  calibration.open = [=](const ir::Graph&, Diagnostics&) {
-    return quant::Samples{
-        count, [=](size_t i) {
-          return std::vector<ir::Bytes>{ir::ToBytes(test::Values(values, static_cast<uint32_t>(100 + i)))};
-        }};
-  };
-  return calibration;
-}
-
-Conversion Quantized(const OnnxBuilder& b, const Calibration& calibration) {
-  ConvertOptions options;
-  options.calibration = calibration;
-  return ConvertOnnx(b.Bytes(), "test.onnx", {}, options);
-}
 
 size_t Count(const Conversion& made, Op op) {
   return static_cast<size_t>(std::count_if(made.graph.nodes.begin(), made.graph.nodes.end(),
@@ -46,22 +26,6 @@ bool HasError(const Conversion& made, const std::string& part) {
   });
 }
 
-std::string Text(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all()) text += d.ToString() + "\n";
-  return text;
-}
-
-double SqnrDb(const std::vector<float>& want, const std::vector<float>& got) {
-  double signal = 0;
-  double noise = 0;
-  for (size_t i = 0; i < want.size(); ++i) {
-    signal += std::pow(static_cast<double>(want[i]), 2);
-    noise += std::pow(static_cast<double>(want[i]) - static_cast<double>(got[i]), 2);
-  }
-  return 10 * std::log10(signal / noise);
-}
-
 TEST(Quantizer, CnnRunsInIntegersCloseToFloat) {
   const OnnxBuilder cnn = test::SmallCnn();
   const Conversion real = ConvertOnnx(cnn.Bytes(), "test.onnx", {}, {});
@@ -69,7 +33,7 @@ TEST(Quantizer, CnnRunsInIntegersCloseToFloat) {
                                    quant::Observer::kPercentile, quant::Observer::kEntropy, quant::Observer::kMse}) {
     quant::Options options;
     options.observer = observer;
-    const Conversion made = Quantized(cnn, Samples(8, 192, options));
+    const Conversion made = test::Quantized(cnn, test::SomeCalibration(8, 192, options));
     ASSERT_TRUE(made.diagnostics.ok());
     EXPECT_EQ(Count(made, Op::kQuantize), 1u);
     EXPECT_EQ(Count(made, Op::kDequantize), 1u);
@@ -77,14 +41,69 @@ TEST(Quantizer, CnnRunsInIntegersCloseToFloat) {
     const std::vector<test::Bytes> input = {ir::ToBytes(test::Values(192, 105))};
     const auto want = test::Floats(test::PlanRunner(real.plan).Run(input)[0]);
     const auto got = test::Floats(test::PlanRunner(made.plan).Run(input)[0]);
-    EXPECT_GT(SqnrDb(want, got), 25) << static_cast<int>(observer);
+    EXPECT_GT(test::SqnrDb(want, got), 25) << static_cast<int>(observer);
+  }
+}
+
+TEST(Quantizer, WideActivationsAreFiner) {
+  const OnnxBuilder cnn = test::SmallCnn();
+  const std::vector<test::Bytes> input = {ir::ToBytes(test::Values(192, 105))};
+  const auto want = test::Floats(test::PlanRunner(ConvertOnnx(cnn.Bytes(), "test.onnx", {}, {}).plan).Run(input)[0]);
+  quant::Options options;
+  const Conversion narrow = test::Quantized(cnn, test::SomeCalibration(8, 192, options));
+  options.precision = quant::Precision::kInt16;
+  const Conversion wide = test::Quantized(cnn, test::SomeCalibration(8, 192, options));
+  ASSERT_TRUE(wide.diagnostics.ok()) << test::Text(wide);
+  for (const ir::Node& node : wide.graph.nodes) {
+    if (node.op == Op::kConv2d || node.op == Op::kFullyConnected) {
+      EXPECT_EQ(wide.graph.tensor(node.inputs[0]).type, DataType::kInt16);
+    }
+  }
+  const auto sqnr = [&](const Conversion& made) {
+    return test::SqnrDb(want, test::Floats(test::PlanRunner(made.plan).Run(input)[0]));
+  };
+  EXPECT_GT(sqnr(wide), sqnr(narrow) + 3);
+}
+
+TEST(Quantizer, WideNetworkWithNarrowInputs) {
+  quant::Options options;
+  options.precision = quant::Precision::kInt16;
+  options.io = DataType::kInt8;
+  const Conversion made = test::Quantized(test::SmallCnn(), test::SomeCalibration(4, 192, options));
+  ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
+  EXPECT_EQ(Count(made, Op::kQuantize) + Count(made, Op::kDequantize), 0u);
+  test::PlanRunner runner(made.plan);
+  EXPECT_EQ(runner.net().input(0).type, DataType::kInt8);
+  EXPECT_EQ(runner.net().output(0).type, DataType::kInt8);
+}
+
+TEST(Quantizer, MovesTheWorstLayersUntilTheLossIsInBounds) {
+  quant::Options options;
+  const Conversion narrow = test::Quantized(test::SmallCnn(), test::SomeCalibration(8, 192, options));
+  size_t last = SIZE_MAX;
+  for (const double db : {10.0, 40.0, 60.0, 200.0}) {
+    options.max_loss = {db, quant::MaxLoss::kDb};
+    const Conversion made = test::Quantized(test::SmallCnn(), test::SomeCalibration(8, 192, options));
+    ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
+    const auto& damages = made.accuracy.damages;
+    const auto kept = static_cast<size_t>(std::count_if(
+        damages.begin(), damages.end(), [](const quant::Damage& d) { return d.precision == quant::Precision::kInt8; }));
+    if (db == 10.0) {
+      EXPECT_EQ(made.plan, narrow.plan);
+      continue;
+    }
+    EXPECT_LE(kept, last);
+    last = kept;
+    if (db == 200.0) {  // Float only.
+      EXPECT_EQ(Count(made, Op::kQuantize), 0u);
+    }
   }
 }
 
 TEST(Quantizer, IntegerIoHasNoFloatStep) {
   quant::Options options;
-  options.float_io = false;
-  const Conversion made = Quantized(test::SmallCnn(), Samples(4, 192, options));
+  options.io = DataType::kInt8;
+  const Conversion made = test::Quantized(test::SmallCnn(), test::SomeCalibration(4, 192, options));
   ASSERT_TRUE(made.diagnostics.ok());
   EXPECT_EQ(Count(made, Op::kQuantize) + Count(made, Op::kDequantize), 0u);
   test::PlanRunner runner(made.plan);
@@ -95,22 +114,23 @@ TEST(Quantizer, IntegerIoHasNoFloatStep) {
 }
 
 TEST(Quantizer, SameSamplesGiveTheSamePlan) {
-  EXPECT_EQ(Quantized(test::SmallCnn(), Samples(4, 192)).plan, Quantized(test::SmallCnn(), Samples(4, 192)).plan);
+  EXPECT_EQ(test::Quantized(test::SmallCnn(), test::SomeCalibration(4, 192)).plan,
+            test::Quantized(test::SmallCnn(), test::SomeCalibration(4, 192)).plan);
 }
 
 TEST(Quantizer, RefusesBadInput) {
-  EXPECT_TRUE(HasError(Quantized(test::SmallCnn(), Samples(0, 192)), "no calibration samples"));
-  Calibration infinite = Samples(1, 192);
+  EXPECT_TRUE(HasError(test::Quantized(test::SmallCnn(), test::SomeCalibration(0, 192)), "no calibration samples"));
+  Calibration infinite = test::SomeCalibration(1, 192);
   infinite.open = [](const ir::Graph&, Diagnostics&) {
     return quant::Samples{
         1, [](size_t) { return std::vector<ir::Bytes>{ir::ToBytes(std::vector<float>(192, std::nanf("")))}; }};
   };
-  EXPECT_TRUE(HasError(Quantized(test::SmallCnn(), infinite), "NaN"));
+  EXPECT_TRUE(HasError(test::Quantized(test::SmallCnn(), infinite), "NaN"));
   OnnxBuilder b = test::SmallCnn();
   std::vector<float> weights = test::Values(216, 1);
   weights[5] = std::numeric_limits<float>::infinity();
   b.model().mutable_graph()->mutable_initializer(0)->set_raw_data(weights.data(), weights.size() * sizeof(float));
-  const Conversion made = Quantized(b, Samples(2, 192));
+  const Conversion made = test::Quantized(b, test::SomeCalibration(2, 192));
   EXPECT_FALSE(made.diagnostics.ok());
   EXPECT_TRUE(made.plan.empty());
 }
@@ -145,7 +165,7 @@ OnnxBuilder QdqModel() {
 
 TEST(QuantizationFusion, QdqBecomesOneIntegerStep) {
   const Conversion made = ConvertOnnx(QdqModel().Bytes(), "qdq.onnx", {}, {});
-  ASSERT_TRUE(made.diagnostics.ok()) << Text(made);
+  ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
   ASSERT_EQ(Count(made, Op::kFullyConnected), 1u);
   EXPECT_EQ(made.graph.nodes.size(), 3u);  // quantize, fully connected, dequantize
   for (const ir::Node& node : made.graph.nodes) {
@@ -162,7 +182,7 @@ TEST(QuantizationFusion, NamesWhatStaysFloat) {
   OnnxBuilder b = QdqModel();
   b.model().mutable_graph()->mutable_node(3)->set_input(0, "x");  // The Gemm reads x itself.
   const Conversion made = ConvertOnnx(b.Bytes(), "qdq.onnx", {}, {});
-  ASSERT_TRUE(made.diagnostics.ok()) << Text(made);
+  ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
   EXPECT_TRUE(std::any_of(made.diagnostics.all().begin(), made.diagnostics.all().end(), [](const Diagnostic& d) {
     return d.message.find("stays float") != std::string::npos && d.message.find("input 0") != std::string::npos;
   }));

@@ -8,7 +8,7 @@
 namespace takt {
 namespace {
 
-constexpr int32_t kRun = 16384;  // 16384 * 255 * 255 < 2^31: a run's sum is exact in int32
+inline constexpr int32_t kRun = 16384;  // 16384 * 255 * 255 < 2^31: a run's sum is exact in int32
 
 /// sums[i] += a . b[i] for four rows of b.
 inline void DotFour(const int16_t* a, const int16_t* b, ptrdiff_t row, int32_t n, uint32_t* sums) {

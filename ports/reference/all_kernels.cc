@@ -4,7 +4,7 @@ namespace takt::reference {
 
 KernelTable AllKernels() {
   static constexpr const Kernel* kAll[] = {
-#define TAKT_KERNEL(symbol) &symbol,
+#define TAKT_KERNEL(symbol) &(symbol),
 #include "ports/reference/kernels.inc"
 #undef TAKT_KERNEL
   };

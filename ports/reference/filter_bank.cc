@@ -108,7 +108,7 @@ void RunLog(const KernelCall& call) {
 /// of 0 and 1.
 int16_t Gain(uint32_t x, const int16_t* gains) {
   if (x <= 2) return gains[x];
-  const int bits = std::bit_width(x);
+  const auto bits = static_cast<int>(std::bit_width(x));
   const int16_t* piece = gains + 4 * bits - 6;
   const auto fraction = static_cast<int32_t>((bits < 11 ? x << (11 - bits) : x >> (bits - 11)) & 0x3FF);
   const auto linear = static_cast<uint32_t>(piece[2] * fraction >> 5) + (static_cast<uint32_t>(int32_t{piece[1]}) << 5);

@@ -4,9 +4,10 @@
 
 namespace takt::reference {
 
+// NOLINTNEXTLINE(readability-function-size): a line for each kernel
 const char* KernelName(const Kernel* kernel) {
 #define TAKT_KERNEL(symbol) \
-  if (kernel == &symbol) return #symbol;
+  if (kernel == &(symbol)) return #symbol;
 #include "ports/reference/kernels.inc"
 #undef TAKT_KERNEL
   return nullptr;

@@ -38,7 +38,7 @@ void RunAutoScale(const KernelCall& call) {
   auto* y = call.outputs[0].as<int16_t>();
   const uint32_t size = call.inputs[0].size();
   const int16_t most = MaxMagnitude(x, size);
-  const int bits = most <= 0 ? 0 : 15 - std::bit_width(static_cast<uint32_t>(most));
+  const int bits = most <= 0 ? 0 : 15 - static_cast<int>(std::bit_width(static_cast<uint32_t>(most)));
   for (uint32_t i = 0; i < size; ++i) y[i] = static_cast<int16_t>(x[i] * (1 << bits));
   *call.outputs[1].as<int32_t>() = bits;
 }

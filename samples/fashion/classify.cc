@@ -78,6 +78,31 @@ std::array<float, 10> Probabilities(const takt::TensorInfo& output) {
   return result;
 }
 
+/// Runs the images one by one, and prints what they are and how long it took.
+takt::Status Classify(takt::Interpreter& net, const uint8_t* images, size_t count) {
+  std::vector<double> times_us(count);
+  for (size_t n = 0; n < count; ++n) {
+    const uint8_t* image = images + n * fashion::kPixels;
+    SetInput(net.input(0), image);
+    const auto start = std::chrono::steady_clock::now();
+    TAKT_TRY(net.Invoke());
+    times_us[n] = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+
+    const std::array<float, 10> scores = Probabilities(net.output(0));
+    size_t order[10];
+    std::iota(order, order + 10, size_t{0});
+    std::stable_sort(order, order + 10, [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+    Draw(image);
+    for (size_t i = 0; i < 3; ++i) {
+      std::printf("%5.1f %%  %s\n", 100.0 * static_cast<double>(scores[order[i]]), kNames[order[i]]);
+    }
+  }
+  std::sort(times_us.begin(), times_us.end());
+  std::printf("latency: median %.0f us, worst %.0f us of %zu runs (reference kernels)\n", times_us[count / 2],
+              times_us.back(), count);
+  return {};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -124,25 +149,6 @@ int main(int argc, char** argv) {
     return 1;
   }
 
-  std::vector<double> times_us;
-  for (size_t n = 0; n < count; ++n) {
-    const uint8_t* image = images.data() + n * fashion::kPixels;
-    SetInput(net.input(0), image);
-    const auto start = std::chrono::steady_clock::now();
-    if (const takt::Status s = net.Invoke(); !s.ok()) return Fail("Invoke", s);
-    times_us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
-
-    const std::array<float, 10> scores = Probabilities(net.output(0));
-    size_t order[10];
-    std::iota(order, order + 10, size_t{0});
-    std::stable_sort(order, order + 10, [&](size_t a, size_t b) { return scores[a] > scores[b]; });
-    Draw(image);
-    for (size_t i = 0; i < 3; ++i) {
-      std::printf("%5.1f %%  %s\n", 100.0 * static_cast<double>(scores[order[i]]), kNames[order[i]]);
-    }
-  }
-  std::sort(times_us.begin(), times_us.end());
-  std::printf("latency: median %.0f us, worst %.0f us of %zu runs (reference kernels)\n", times_us[count / 2],
-              times_us.back(), count);
+  if (const takt::Status s = Classify(net, images.data(), count); !s.ok()) return Fail("Invoke", s);
   return 0;
 }

@@ -66,6 +66,7 @@ TEST_F(ThreadTest, CancelFromAnotherThread) {
 TEST_F(ThreadTest, ThreadsShareAPlan) {
   std::vector<std::thread> threads;
   std::vector<std::vector<std::byte>> outputs(4);
+  threads.reserve(outputs.size());
   for (auto& output : outputs) {
     threads.emplace_back([&] {
       const auto net = std::make_unique<Net>(plan_);

@@ -37,6 +37,7 @@ flatbuffers::Offset<schema::Job> MakeJob(Fbb& fbb, const JobSpec& j) {
 template <typename Spec, typename Make>
 auto Tables(Fbb& fbb, const std::vector<Spec>& specs, const Make& make) {
   std::vector<decltype(make(fbb, specs[0]))> out;
+  out.reserve(specs.size());
   for (const Spec& s : specs) out.push_back(make(fbb, s));
   return fbb.CreateVector(out);
 }
@@ -61,6 +62,7 @@ std::vector<uint8_t> Metadata(const PlanSpec& spec) {
                                        spec.steps.end() - static_cast<ptrdiff_t>(spec.missing_params));
   const auto params = Tables(fbb, complete, MakeParams);
   std::vector<schema::Params> tag_values;
+  tag_values.reserve(complete.size());
   for (const StepSpec& s : complete) tag_values.push_back(s.tag);
   std::vector<schema::Step> step_values;
   for (const StepSpec& s : spec.steps)

@@ -198,7 +198,7 @@ std::vector<ir::TensorId> OnnxNode::EmitSeveral(Op op, std::vector<ir::TensorId>
                                                 std::vector<ir::Tensor> outputs,
                                                 std::map<std::string, ir::Attribute> attributes,
                                                 std::vector<ir::Graph> bodies) {
-  const std::vector<ir::TensorId> nothing(outputs.size(), ir::kNoTensor);
+  std::vector<ir::TensorId> nothing(outputs.size(), ir::kNoTensor);
   if (failed_) return nothing;
   ir::Node node;
   node.op = op;

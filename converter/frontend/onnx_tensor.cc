@@ -165,7 +165,7 @@ std::string ReadOnnxTensor(const TensorProto& source, const std::string& folder,
   const size_t expected = static_cast<size_t>(count) * width;
   ir::Bytes bytes;
   if (source.data_location() == TensorProto::EXTERNAL) {
-    const std::string wrong = ExternalBytes(source, folder, expected, bytes);
+    std::string wrong = ExternalBytes(source, folder, expected, bytes);
     if (!wrong.empty()) return wrong;
   } else if (source.has_raw_data()) {
     bytes.assign(source.raw_data().begin(), source.raw_data().end());

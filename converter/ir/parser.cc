@@ -50,7 +50,7 @@ class Parser {
   char Peek() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
       ++at_;
-    return at_ < text_.size() ? text_[at_] : 0;
+    return at_ < text_.size() ? text_[at_] : '\0';
   }
 
   void Fail(std::string_view expected) {
@@ -60,7 +60,7 @@ class Parser {
     const std::string_view before = text_.substr(0, at_);
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const size_t column = at_ - (before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1) + 1;
-    const std::string_view rest = text_.substr(at_, std::min<size_t>(20, text_.find_first_of("\n", at_) - at_));
+    const std::string_view rest = text_.substr(at_, std::min<size_t>(20, text_.find('\n', at_) - at_));
     error_ = absl::StrCat(line, ":", column, ": expected ", std::string(expected), ", found ",
                           rest.empty() ? "the end" : absl::StrCat("'", std::string(rest), "'"));
   }

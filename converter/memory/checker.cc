@@ -53,7 +53,7 @@ class Replay {
   std::string Run(const std::vector<backend::StepSpec>& steps) {
     for (TensorId id : graph_.inputs) Write(id);
     for (const ir::State& state : graph_.states) Write(state.tensor);
-    if (const std::string wrong = Pass(steps, 0, steps.size()); !wrong.empty()) return wrong;
+    if (std::string wrong = Pass(steps, 0, steps.size()); !wrong.empty()) return wrong;
     for (TensorId id : graph_.outputs) {
       if (!Intact(id)) return "the graph's output " + Name(id) + " is overwritten before the end";
     }

@@ -19,7 +19,7 @@ std::string CheckAxis(const Tensor& input, int64_t axis) {
 
 std::string InferArg(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
   const Tensor& input = graph.tensor(node.inputs[0]);
-  const std::string reason = CheckAxis(input, node.Int("axis"));
+  std::string reason = CheckAxis(input, node.Int("axis"));
   if (!reason.empty()) return reason;
   std::vector<int32_t> dims = input.dims;
   dims.erase(dims.begin() + node.Int("axis"));
@@ -36,7 +36,7 @@ std::string InferSum(const Graph& graph, const Node& node, std::vector<TensorTyp
 std::string InferTopK(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
   const Tensor& input = graph.tensor(node.inputs[0]);
   const int64_t axis = node.Int("axis"), k = node.Int("k");
-  const std::string reason = CheckAxis(input, axis);
+  std::string reason = CheckAxis(input, axis);
   if (!reason.empty()) return reason;
   std::vector<int32_t> dims = input.dims;
   int32_t& size = dims[static_cast<size_t>(axis)];
@@ -50,7 +50,7 @@ std::string InferReverse(const Graph& graph, const Node& node, std::vector<Tenso
   const Tensor &input = graph.tensor(node.inputs[0]), &lengths = graph.tensor(node.inputs[1]);
   const int64_t axis = node.Int("axis"), batch = node.Int("batch_axis");
   for (const int64_t a : {axis, batch})
-    if (const std::string reason = CheckAxis(input, a); !reason.empty()) return reason;
+    if (std::string reason = CheckAxis(input, a); !reason.empty()) return reason;
   if (axis == batch) return "the batch is along the axis that is reversed";
   if (lengths.type != DataType::kInt32 && lengths.type != DataType::kInt64) return "lengths must be int32 or int64";
   if (lengths.dims != std::vector<int32_t>{input.dims[static_cast<size_t>(batch)]})

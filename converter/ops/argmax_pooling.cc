@@ -14,7 +14,7 @@ std::string InferPool(const Graph& graph, const Node& node, std::vector<TensorTy
   if (input.type != DataType::kFloat32) return "takes float32";
   int32_t height = 0;
   int32_t width = 0;
-  const std::string error = WindowOutput(input, node, node.Ints("kernel"), height, width);
+  std::string error = WindowOutput(input, node, node.Ints("kernel"), height, width);
   if (!error.empty()) return error;
   const TensorType y = {input.type, {input.dims[0], height, width, input.dims[3]}};
   outputs = {y, y};

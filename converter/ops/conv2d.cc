@@ -16,7 +16,7 @@ std::string InferConv2d(const Graph& graph, const Node& node, std::vector<Tensor
   if (weights.dims.size() != 4) return "weights " + DimsText(weights.dims) + " are not of rank 4 (OHWI)";
   int32_t height = 0;
   int32_t width = 0;
-  const std::string error = WindowOutput(input, node, {weights.dims[1], weights.dims[2]}, height, width);
+  std::string error = WindowOutput(input, node, {weights.dims[1], weights.dims[2]}, height, width);
   if (!error.empty()) return error;
   const int32_t channels = weights.dims[0];
   const int32_t depth = weights.dims[3];
@@ -29,7 +29,7 @@ std::string InferConv2d(const Graph& graph, const Node& node, std::vector<Tensor
 
 std::string InferConv2dAdd(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
   if (node.inputs.size() != 4) return "has " + std::to_string(node.inputs.size()) + " inputs, not 4";
-  const std::string error = InferConv2d(graph, node, outputs);
+  std::string error = InferConv2d(graph, node, outputs);
   if (!error.empty()) return error;
   const Tensor& skip = graph.tensor(node.inputs[3]);
   if (skip.dims != outputs[0].dims || skip.type != outputs[0].type) return "the added tensor differs in shape or type";

@@ -43,8 +43,8 @@ std::string InferTranspose(const Graph& graph, const Node& node, std::vector<Ten
   bool ok = sorted.size() == input.dims.size() && sorted.size() <= kMaxRank;
   for (size_t i = 0; ok && i < sorted.size(); ++i) ok = sorted[i] == static_cast<int64_t>(i);
   if (!ok) return "permutation does not name each dimension of " + DimsText(input.dims) + " once";
-  std::vector<int32_t> dims;
-  for (int64_t axis : permutation) dims.push_back(input.dims[static_cast<size_t>(axis)]);
+  std::vector<int32_t> dims(sorted.size());
+  for (size_t i = 0; i < dims.size(); ++i) dims[i] = input.dims[static_cast<size_t>(permutation[i])];
   outputs = {{input.type, dims}};
   return "";
 }

@@ -14,7 +14,7 @@ std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>&
   if (weights.dims.size() != 4 || weights.dims[0] != 1) return "weights " + DimsText(weights.dims) + " are not 1HWO";
   int32_t height = 0;
   int32_t width = 0;
-  const std::string error = WindowOutput(input, node, {weights.dims[1], weights.dims[2]}, height, width);
+  std::string error = WindowOutput(input, node, {weights.dims[1], weights.dims[2]}, height, width);
   if (!error.empty()) return error;
   const int32_t channels = weights.dims[3];
   if (input.dims[3] < 1 || channels % input.dims[3] != 0) {

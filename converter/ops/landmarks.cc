@@ -179,8 +179,10 @@ void ImportTransformTensorBilinear(TfliteNode& node) {
   const Expression e(node);
   const int32_t count = out[1] * out[2];
   std::vector<float> grid;
-  for (int32_t i = 0; i < count; ++i)
-    for (const double v : {i % out[2] + 0.5, i / out[2] + 0.5, 1.0}) grid.push_back(static_cast<float>(v));
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t row = i / out[2], column = i % out[2];
+    for (const double v : {column + 0.5, row + 0.5, 1.0}) grid.push_back(static_cast<float>(v));
+  }
   const TensorId at = e.Moved(e.Product(e.Reals({1, count, 3}, grid), e.PlaneRows(node.input(1)), true), -0.5);
   struct Axis {
     TensorId first, part, inside;

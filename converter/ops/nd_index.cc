@@ -34,7 +34,7 @@ std::string InferGather(const Graph& graph, const Node& node, std::vector<Tensor
   const Tensor &x = graph.tensor(node.inputs[0]), &indices = graph.tensor(node.inputs[1]);
   const auto batch_dims = static_cast<size_t>(node.IntOr("batch_dims", 0));
   if (batch_dims > x.dims.size()) return "batch_dims " + std::to_string(batch_dims) + " is above the rank of its input";
-  const std::string reason = CheckIndices(indices, batch_dims, x.dims.size() - batch_dims);
+  std::string reason = CheckIndices(indices, batch_dims, x.dims.size() - batch_dims);
   if (!reason.empty()) return reason;
   if (!std::equal(x.dims.begin(), x.dims.begin() + static_cast<ptrdiff_t>(batch_dims), indices.dims.begin()))
     return "batch dimensions of " + DimsText(x.dims) + " and " + DimsText(indices.dims) + " differ";
@@ -49,7 +49,7 @@ std::string InferScatter(const Graph& graph, const Node& node, std::vector<Tenso
   const auto& size = node.Ints("size");
   const Dims dims(size.begin(), size.end());
   if (dims.size() > kMaxRank) return "the output would have more than 6 dimensions";
-  const std::string reason = CheckIndices(indices, 0, dims.size());
+  std::string reason = CheckIndices(indices, 0, dims.size());
   if (!reason.empty()) return reason;
   if (const Dims part = PartDims(indices, dims, static_cast<size_t>(indices.dims.back())); updates.dims != part)
     return "updates of shape " + DimsText(updates.dims) + " do not fit; theirs is " + DimsText(part);

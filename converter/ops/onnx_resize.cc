@@ -189,7 +189,7 @@ std::optional<std::vector<float>> ConstantFloats(OnnxNode& node, int input) {
 
 /// "bilinear" and others are names of the same.
 std::string Mode(OnnxNode& node) {
-  const std::string mode = node.String("mode", "nearest");
+  std::string mode = node.String("mode", "nearest");
   if (mode == "bilinear" || mode == "trilinear") return "linear";
   if (mode != "nearest" && mode != "linear" && mode != "cubic")
     node.Error("mode " + mode + " is not nearest, linear or cubic");

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "converter/ir/constants.h"
+#include "converter/ops/twiddles.h"
 
 namespace takt::ir {
 namespace {
@@ -13,18 +14,6 @@ namespace {
 using frontend::OnnxNode;
 
 constexpr int64_t kMostElements = 1 << 24;  // Of a matrix.
-constexpr double kPi = 3.14159265358979323846;
-
-/// cos and sin of 2 pi k / n, exact where they are 0 or 1.
-std::pair<double, double> Turn(int64_t k, int64_t n) {
-  k %= n;
-  if (4 * k % n == 0) {
-    constexpr std::pair<double, double> kQuarters[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
-    return kQuarters[4 * k / n];
-  }
-  const double angle = 2 * kPi * static_cast<double>(k) / static_cast<double>(n);
-  return {std::cos(angle), std::sin(angle)};
-}
 
 /// A discrete Fourier transform of `length` points, of which the first `given` are there; each is 1 (real) or 2
 /// numbers.
@@ -37,10 +26,11 @@ struct Transform {
 /// Rows: real and imaginary part of each frequency; columns: the numbers of each point.
 std::vector<float> Matrix(const Transform& t) {
   std::vector<float> matrix(static_cast<size_t>(2 * t.bins * t.given * t.parts));
+  const std::vector<UnitComplex> roots = UnitRoots(t.length);
   const double scale = t.inverse ? 1.0 / static_cast<double>(t.length) : 1.0;
   for (int64_t k = 0; k < t.bins; ++k) {
     for (int64_t n = 0; n < std::min(t.given, t.length); ++n) {
-      const auto [cosine, sine] = Turn(k * n, t.length);
+      const auto [cosine, sine] = roots[static_cast<size_t>(k * n % t.length)];
       const double factor = t.window.empty() ? scale : scale * static_cast<double>(t.window[static_cast<size_t>(n)]);
       const double real = factor * cosine, imaginary = factor * (t.inverse ? sine : -sine);
       const double rows[2][2] = {{real, -imaginary}, {imaginary, real}};

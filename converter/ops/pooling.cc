@@ -12,7 +12,7 @@ std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>&
   const Tensor& input = graph.tensor(node.inputs[0]);
   int32_t height = 0;
   int32_t width = 0;
-  const std::string error = WindowOutput(input, node, node.Ints("kernel"), height, width);
+  std::string error = WindowOutput(input, node, node.Ints("kernel"), height, width);
   if (!error.empty()) return error;
   outputs = {{input.type, {input.dims[0], height, width, input.dims[3]}}};
   return "";

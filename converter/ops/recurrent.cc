@@ -18,7 +18,7 @@ std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>&
     if (graph.tensor(id).type != DataType::kFloat32) return "its operands must be float32";
   if (h.dims.size() != 2) return "state " + DimsText(h.dims) + " is not [B, C]";
   const int32_t cells = h.dims[1];
-  const std::string error = CheckSequence(graph, node, node.op == Op::kGru ? 3 * cells : cells);
+  std::string error = CheckSequence(graph, node, node.op == Op::kGru ? 3 * cells : cells);
   if (!error.empty()) return error;
   if (node.op == Op::kGru && graph.tensor(node.inputs[5]).dims != std::vector<int32_t>{cells})
     return "the candidate's bias does not have one value for each of " + std::to_string(cells) + " cells";

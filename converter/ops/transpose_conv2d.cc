@@ -24,7 +24,7 @@ std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>&
   // The convolution that takes the output to the input.
   int32_t height = 0;
   int32_t width = 0;
-  const std::string error = WindowOutput(output, node, {weights.dims[1], weights.dims[2]}, height, width);
+  std::string error = WindowOutput(output, node, {weights.dims[1], weights.dims[2]}, height, width);
   if (!error.empty()) return error;
   if (height < input.dims[1] || width < input.dims[2]) {
     return "input " + DimsText(input.dims) + " reaches outside of the output " + DimsText(output.dims) +

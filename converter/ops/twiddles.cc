@@ -7,6 +7,8 @@
 namespace takt::ir {
 namespace {
 
+constexpr double kPi = 3.14159265358979323846;
+
 /// The unevaluated sum of two doubles (T. J. Dekker, "A floating-point technique for extending the available
 /// precision", 1971): 106 bits, by operations that IEEE 754 fixes.
 struct Double2 {
@@ -64,8 +66,16 @@ UnitComplex UnitCircle(double phase) {
   return {cosine.high, sine.high};
 }
 
+std::vector<UnitComplex> UnitRoots(int64_t n) {
+  constexpr UnitComplex kQuarters[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+  std::vector<UnitComplex> roots;
+  for (int64_t k = 0; k < n; ++k)
+    roots.push_back(4 * k % n == 0 ? kQuarters[4 * k / n]
+                                   : UnitCircle(2 * kPi * static_cast<double>(k) / static_cast<double>(n)));
+  return roots;
+}
+
 std::vector<uint8_t> Twiddles(uint32_t length, bool inverse, DataType type) {
-  constexpr double kPi = 3.14159265358979323846;
   std::vector<uint8_t> bytes;
   const auto add = [&](double phase) {
     const UnitComplex factor = UnitCircle(inverse ? -phase : phase);

@@ -15,6 +15,8 @@ struct UnitComplex {
 };
 /// cos and sin of `phase`, |phase| <= 8.
 UnitComplex UnitCircle(double phase);
+/// cos and sin of 2 pi k / n for each k in [0, n); exact where they are 0 or 1.
+std::vector<UnitComplex> UnitRoots(int64_t n);
 
 /// Bytes of [length / 2 + length / 4, 2] elements of `type`: factors of the complex transform of length / 2, then of
 /// the step between it and the real one. Integers are fractions of their type's largest value, rounded half up.

@@ -138,7 +138,7 @@ class Fuser {
         return "input " + std::to_string(i) + " is not quantized to the type of its result";
     }
     if (rule == QuantRule::kContraction) {
-      const std::string reason = FuseWeights(graph_.nodes[p], inputs);
+      std::string reason = FuseWeights(graph_.nodes[p], inputs);
       if (!reason.empty()) return reason;
     }
     if (rule == QuantRule::kShared && inputs.size() > 1) RequantizeParts(p, q, result, inputs);

@@ -33,7 +33,8 @@ struct Running {
       channel_sums[i % channels] += static_cast<double>(values[i]);
       channel_ranges[i % channels] = std::max(channel_ranges[i % channels], std::fabs(values[i]));
     }
-    rows += static_cast<double>(values.size() / channels);
+    const size_t added = values.size() / channels;
+    rows += static_cast<double>(added);
   }
 };
 

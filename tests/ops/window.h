@@ -19,7 +19,7 @@ Dims ForEachCell(const Dims& x, int32_t kernel_h, int32_t kernel_w, const Window
     const int64_t room = x[axis + 1] + w.pads[axis] + w.pads[axis + 2] - (kernel - 1) * w.dilations[axis] - 1;
     return static_cast<int32_t>(room / w.strides[axis] + 1);
   };
-  const Dims y = {x[0], size(0, kernel_h), size(1, kernel_w), x[3]};
+  Dims y = {x[0], size(0, kernel_h), size(1, kernel_w), x[3]};
   size_t out = 0;
   for (int32_t n = 0; n < y[0]; ++n)
     for (int32_t oy = 0; oy < y[1]; ++oy)

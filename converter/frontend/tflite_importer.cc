@@ -36,7 +36,7 @@ class Importer : public SubgraphReader {
         model_(&shared.file.model()),
         subgraph_(shared.file.subgraph(subgraph)),
         names_(std::move(names)),
-        variables_(shared.file, shared.options, shared.diagnostics),
+        variables_(shared.file, *subgraph_, shared.variables),
         body_(!shared.open.empty()) {
     graph_.name = shared.file.name();
     if (body_) graph_.name += "[" + std::to_string(subgraph) + "]";
@@ -48,10 +48,10 @@ class Importer : public SubgraphReader {
   /// The graph that a plan is made of.
   std::optional<ir::Graph> Run();
   /// A body; see SubgraphReader.
-  std::optional<ir::Graph> RunBody(const std::vector<const ir::Tensor*>& constants);
+  std::optional<Body> RunBody(const std::vector<const ir::Tensor*>& constants);
 
   std::string Refusal(int64_t subgraph) const override { return shared_.Refusal(subgraph); }
-  std::optional<ir::Graph> Read(int subgraph, const std::vector<const ir::Tensor*>& constants) override;
+  std::optional<Body> Read(int subgraph, const std::vector<const ir::Tensor*>& constants) override;
   std::vector<bool> PassedThrough(int subgraph) const override { return shared_.PassedThrough(subgraph); }
 
  private:
@@ -154,7 +154,7 @@ bool Importer::CheckIds(const Operator& op, int index) {
     Error(absl::StrCat("writes tensor ", id, ", which does not exist; the file is damaged"), "", index, op.name);
     ok = false;
   }
-  const bool acts = op.name == "ASSIGN_VARIABLE" || op.name == "CALL_ONCE";
+  const bool acts = op.name == "ASSIGN_VARIABLE" || op.name == "CALL_ONCE" || op.name == "IF";
   if (op.ids.outputs.empty() && !acts) Error("has no outputs; the file is damaged", "", index, op.name);
   return ok && (acts || !op.ids.outputs.empty());
 }
@@ -337,7 +337,6 @@ bool Importer::Build(const std::vector<const ir::Tensor*>& constants) {
   const size_t errors = diagnostics_.error_count();
   ReadGraphIds(subgraph_->inputs(), "input", graph_.inputs);
   ReadGraphIds(subgraph_->outputs(), "output", graph_.outputs);
-  variables_.Scan(*subgraph_, graph_.name);
   ReadOperators();
   ReadTensors();
   FixInputs(constants);
@@ -345,7 +344,6 @@ bool Importer::Build(const std::vector<const ir::Tensor*>& constants) {
   for (int index : Order()) Import(index);
   if (diagnostics_.error_count() != errors) return false;
   CheckVariables();
-  variables_.Finish(graph_);
   return diagnostics_.error_count() == errors;
 }
 
@@ -358,22 +356,24 @@ std::optional<ir::Graph> Importer::Run() {
       Error("is given a shape but is no graph input", name);
   }
   if (!built || !diagnostics_.ok()) return std::nullopt;
+  variables_.MakeStates(graph_);
   AdaptGraphIo(graph_, uint8_tensors_, diagnostics_);
   if (!ir::Verify(graph_, diagnostics_)) return std::nullopt;
   return std::move(graph_);
 }
 
-std::optional<ir::Graph> Importer::RunBody(const std::vector<const ir::Tensor*>& constants) {
+std::optional<Body> Importer::RunBody(const std::vector<const ir::Tensor*>& constants) {
   if (!Build(constants)) return std::nullopt;
   if (!graph_.states.empty()) {
-    Error("keeps state inside of control flow, which is not supported; move it out of IF and WHILE");
+    Error("has a state tensor inside of control flow; keep state in variables (VAR_HANDLE), or out of IF and WHILE");
     return std::nullopt;
   }
   AdaptGraphIo(graph_, {}, diagnostics_);
-  return std::move(graph_);
+  auto variables = variables_.OfBody(graph_);
+  return Body{std::move(graph_), std::move(variables)};
 }
 
-std::optional<ir::Graph> Importer::Read(int subgraph, const std::vector<const ir::Tensor*>& constants) {
+std::optional<Body> Importer::Read(int subgraph, const std::vector<const ir::Tensor*>& constants) {
   return Importer(shared_, subgraph, {}).RunBody(constants);
 }
 
@@ -386,7 +386,7 @@ std::optional<ir::Graph> ImportTflite(std::span<const uint8_t> bytes, const std:
   const auto file = TfliteFile::Open(aligned, model_name, diagnostics);
   const auto entry = file ? FindEntry(*file, options.signature, diagnostics) : std::nullopt;
   if (!entry) return std::nullopt;
-  TfliteSubgraphs shared{*file, options, diagnostics, {}};
+  TfliteSubgraphs shared{*file, options, diagnostics, FindVariableUses(*file, entry->subgraph, options, diagnostics)};
   return Importer(shared, entry->subgraph, entry->names).Run();
 }
 

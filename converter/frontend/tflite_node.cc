@@ -52,7 +52,7 @@ bool TfliteNode::CheckArity(int min_inputs, int max_inputs, int outputs) {
   return true;
 }
 
-std::optional<ir::Graph> TfliteNode::Subgraph(int index, const std::vector<const ir::Tensor*>& constants) {
+std::optional<Body> TfliteNode::Subgraph(int index, const std::vector<const ir::Tensor*>& constants) {
   const std::string refusal = subgraphs_->Refusal(index);
   if (refusal.empty()) return subgraphs_->Read(index, constants);
   Error(refusal);

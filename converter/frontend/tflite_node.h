@@ -17,15 +17,25 @@ namespace takt::frontend {
 
 class TfliteVariables;
 
+/// A variable's value before and after a body; the same tensor if the body only reads it.
+struct BodyVariable {
+  ir::TensorId before, after;
+};
+/// A subgraph as the body of an operator. Variables that it uses are inputs and outputs beside those of the graph.
+struct Body {
+  ir::Graph graph;
+  std::map<std::string, BodyVariable> variables;
+};
+
 /// Where an operator finds the file's other subgraphs.
 class SubgraphReader {
  public:
   virtual ~SubgraphReader() = default;
   /// Why a subgraph cannot be read as a body here; empty if it can.
   virtual std::string Refusal(int64_t subgraph) const = 0;
-  /// The subgraph as a graph; nothing after errors. constants[i]: the value of input i, which is an input no more;
+  /// Nothing after errors. constants[i]: the value of input i, which is an input no more;
   /// nullptr for others.
-  virtual std::optional<ir::Graph> Read(int subgraph, const std::vector<const ir::Tensor*>& constants) = 0;
+  virtual std::optional<Body> Read(int subgraph, const std::vector<const ir::Tensor*>& constants) = 0;
   /// Which outputs are the input of the same index; empty if their numbers differ.
   virtual std::vector<bool> PassedThrough(int subgraph) const = 0;
 };
@@ -44,7 +54,7 @@ class TfliteNode {
   }
   TfliteVariables& variables() { return *variables_; }
   /// As SubgraphReader's, with refusals reported here.
-  std::optional<ir::Graph> Subgraph(int index, const std::vector<const ir::Tensor*>& constants);
+  std::optional<Body> Subgraph(int index, const std::vector<const ir::Tensor*>& constants);
   std::vector<bool> PassedThrough(int subgraph) const { return subgraphs_->PassedThrough(subgraph); }
 
   int input_count() const { return static_cast<int>(inputs_.size()); }

@@ -9,6 +9,7 @@
 #include "converter/base/diagnostics.h"
 #include "converter/frontend/tflite_file.h"
 #include "converter/frontend/tflite_importer.h"
+#include "converter/frontend/tflite_variables.h"
 #include "converter/ir/op_def.h"
 
 namespace takt::frontend {
@@ -17,8 +18,9 @@ struct TfliteSubgraphs {
   const TfliteFile& file;
   const ImportOptions& options;
   Diagnostics& diagnostics;
-  std::vector<int> open;  ///< Subgraphs that are being imported, outermost first.
-  int count = 0;          ///< Imports so far; a subgraph is imported for each operator that calls it.
+  VariableUses variables;
+  std::vector<int> open = {};  ///< Subgraphs that are being imported, outermost first.
+  int count = 0;               ///< Imports so far; a subgraph is imported for each operator that calls it.
 
   /// See SubgraphReader (tflite_node.h).
   std::string Refusal(int64_t subgraph) const;

@@ -341,7 +341,7 @@ Compilation Compiler::Run() {
     auto layer = Supported(s);
     if (!layer) continue;
     if (group_.layers.empty()) group_.first = s;
-    group_.layers.push_back(std::move(*layer));
+    group_.layers.push_back(*layer);
   }
   Close(std::exchange(group_, {}));
   if (made_.jobs.size() > kMaxJobs) {

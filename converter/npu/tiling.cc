@@ -191,7 +191,6 @@ uint64_t Coarse(uint64_t ticks) {
 uint32_t Granule(const Machine& m) {
   switch (m.array.kind) {
     case ArrayKind::kUblock:
-      return m.array.depth;
     case ArrayKind::kCube:
       return m.array.depth;
     default:

@@ -4,6 +4,7 @@
 // Passes fold what is known at conversion (passes/control_folding.cc); the rest becomes skip_if and loop steps
 // (backend/control.cc).
 #include <algorithm>
+#include <map>
 
 #include "converter/frontend/tflite_node.h"
 #include "converter/frontend/tflite_variables.h"
@@ -12,6 +13,8 @@
 
 namespace takt::ir {
 namespace {
+
+using frontend::Body;
 
 std::string TypesDiffer(const Graph& from, const std::vector<TensorId>& values, const Graph& to,
                         const std::vector<TensorId>& places, const char* what) {
@@ -63,8 +66,8 @@ std::string InferWhile(const Graph& graph, const Node& node, std::vector<TensorT
 }
 
 /// Reads a subgraph of the file as a body. Arguments that are constants become constants in it where `fixed`.
-std::optional<Graph> Body(frontend::TfliteNode& node, int index, const std::vector<TensorId>& arguments,
-                          const std::vector<bool>& fixed) {
+std::optional<Body> ReadBody(frontend::TfliteNode& node, int index, const std::vector<TensorId>& arguments,
+                             const std::vector<bool>& fixed) {
   std::vector<const Tensor*> constants;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool known = arguments[i] != kNoTensor && fixed[i] && node.tensor(arguments[i]).is_constant();
@@ -73,19 +76,63 @@ std::optional<Graph> Body(frontend::TfliteNode& node, int index, const std::vect
   return node.Subgraph(index, constants);
 }
 
-/// Arguments but those that became constants of the bodies.
-std::vector<TensorId> Left(frontend::TfliteNode& node, const std::vector<TensorId>& arguments,
-                           const std::vector<bool>& taken) {
-  std::vector<TensorId> left;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (taken[i] && !node.tensor(arguments[i]).is_constant()) left.push_back(arguments[i]);
-  return left;
-}
-
 std::vector<TensorId> Arguments(frontend::TfliteNode& node, int first) {
   std::vector<TensorId> arguments;
   for (int i = first; i < node.input_count(); ++i) arguments.push_back(node.input(i));
   return arguments;
+}
+
+/// A variable that one of two bodies uses at least, seen from all three sides.
+struct SharedVariable {
+  std::string name;
+  Tensor type;      ///< What its values are like.
+  TensorId before;  ///< Its value in the graph.
+  frontend::BodyVariable in[2];
+  bool changes(int body) const { return in[body].after != in[body].before; }
+};
+
+/// Those of two bodies; a body that does not use one gets a place for it.
+std::vector<SharedVariable> SharedVariables(frontend::TfliteNode& node, Body& first, Body& second) {
+  std::map<std::string, SharedVariable> shared;
+  for (const Body* body : {&first, &second}) {
+    for (const auto& [name, variable] : body->variables) {
+      Tensor type = body->graph.tensor(variable.before);
+      type.data = nullptr;
+      shared.try_emplace(name, SharedVariable{name, type, node.variables().Before(node, name, type), {}});
+    }
+  }
+  std::vector<SharedVariable> all;
+  for (auto& [name, variable] : shared) {
+    int side = 0;
+    for (Body* body : {&first, &second}) {
+      const auto used = body->variables.find(name);
+      const TensorId place = used == body->variables.end() ? body->graph.AddTensor(variable.type) : kNoTensor;
+      variable.in[side++] = place == kNoTensor ? used->second : frontend::BodyVariable{place, place};
+    }
+    if (variable.before != kNoTensor) all.push_back(std::move(variable));
+  }
+  return all;
+}
+
+/// A place for what the bodies leave in `variable`.
+TensorId After(frontend::TfliteNode& node, const SharedVariable& variable) {
+  const TensorId after = node.NewTensor(variable.type, "/" + variable.name);
+  node.variables().Set(variable.name, after);
+  return after;
+}
+
+/// `id` itself if a node of `body` writes it, or a copy.
+TensorId Written(Graph& body, TensorId id, TensorId before) {
+  if (id != before) return id;
+  Node copy;
+  copy.op = Op::kCopy;
+  copy.name = "READ_VARIABLE";
+  copy.inputs = {id};
+  Tensor value = body.tensor(id);
+  value.name += "/kept";
+  copy.outputs = {body.AddTensor(std::move(value))};
+  body.nodes.push_back(copy);
+  return copy.outputs[0];
 }
 
 void ImportIf(frontend::TfliteNode& node) {
@@ -94,14 +141,51 @@ void ImportIf(frontend::TfliteNode& node) {
   const std::vector<TensorId> arguments = Arguments(node, 1);
   if (std::count(arguments.begin(), arguments.end(), kNoTensor) != 0) return node.Error("lacks an operand");
   const std::vector<bool> all(arguments.size(), true);
-  auto then_body = Body(node, options->then_subgraph_index(), arguments, all);
-  auto else_body = Body(node, options->else_subgraph_index(), arguments, all);
+  auto then_body = ReadBody(node, options->then_subgraph_index(), arguments, all);
+  auto else_body = ReadBody(node, options->else_subgraph_index(), arguments, all);
   if (!then_body || !else_body) return;
-  std::vector<TensorId> inputs = Left(node, arguments, all);
-  inputs.insert(inputs.begin(), node.input(0));
-  Node& made = node.Add(Op::kIf, std::move(inputs));
-  made.bodies.push_back(std::move(*then_body));
-  made.bodies.push_back(std::move(*else_body));
+  std::vector<TensorId> inputs = {node.input(0)}, outputs;
+  for (const TensorId argument : arguments)
+    if (!node.tensor(argument).is_constant()) inputs.push_back(argument);
+  for (int i = 0; i < node.output_count(); ++i) outputs.push_back(node.output(i));
+  for (const SharedVariable& variable : SharedVariables(node, *then_body, *else_body)) {
+    inputs.push_back(variable.before);
+    const bool changes = variable.changes(0) || variable.changes(1);
+    if (changes) outputs.push_back(After(node, variable));
+    for (const int side : {0, 1}) {
+      Graph& body = side == 0 ? then_body->graph : else_body->graph;
+      body.inputs.push_back(variable.in[side].before);
+      if (changes) body.outputs.push_back(Written(body, variable.in[side].after, variable.in[side].before));
+    }
+  }
+  Node& made = node.AddTo(Op::kIf, std::move(inputs), std::move(outputs));
+  made.bodies.push_back(std::move(then_body->graph));
+  made.bodies.push_back(std::move(else_body->graph));
+}
+
+/// A value of a loop: in the graph, and where condition and body find it.
+struct LoopValue {
+  TensorId operand, in_condition, in_body;
+  TensorId next = kNoTensor, output = kNoTensor;  ///< Of one that is carried from trip to trip.
+};
+
+void AddWhile(frontend::TfliteNode& node, const std::vector<LoopValue>& values, Graph condition, Graph body) {
+  std::vector<TensorId> inputs, outputs;
+  condition.inputs.clear(), body.inputs.clear(), body.outputs.clear();
+  for (const bool carried : {true, false}) {
+    for (const LoopValue& value : values) {
+      if ((value.output != kNoTensor) != carried) continue;
+      inputs.push_back(value.operand);
+      condition.inputs.push_back(value.in_condition);
+      body.inputs.push_back(value.in_body);
+      if (!carried) continue;
+      body.outputs.push_back(value.next);
+      outputs.push_back(value.output);
+    }
+  }
+  Node& made = node.AddTo(Op::kWhile, std::move(inputs), std::move(outputs));
+  made.bodies.push_back(std::move(condition));
+  made.bodies.push_back(std::move(body));
 }
 
 /// Values that the body hands on as they are need no place of their own: the bodies read the operand.
@@ -115,41 +199,31 @@ void ImportWhile(frontend::TfliteNode& node) {
   const std::vector<bool> passed = node.PassedThrough(options->body_subgraph_index());
   if (passed.size() != arguments.size())
     return node.Error("has a body with another number of inputs or outputs; the file is damaged");
-  auto condition = Body(node, options->cond_subgraph_index(), arguments, passed);
-  auto body = Body(node, options->body_subgraph_index(), arguments, passed);
+  auto condition = ReadBody(node, options->cond_subgraph_index(), arguments, passed);
+  auto body = ReadBody(node, options->body_subgraph_index(), arguments, passed);
   if (!condition || !body) return;
-  std::vector<TensorId> inputs, outputs;
-  std::vector<size_t> order;  // Carried values first.
-  for (const bool carried : {true, false}) {
-    for (size_t i = 0; i < arguments.size(); ++i)
-      if (passed[i] != carried && (carried || !node.tensor(arguments[i]).is_constant())) order.push_back(i);
-  }
-  for (Graph* each : {&*condition, &*body}) {
-    if (each->inputs.size() != order.size())
-      return node.Error("has a subgraph with other inputs than its operands; the file is damaged");
-    std::vector<TensorId> places;
-    for (const size_t i : order) {
-      // Constants are inputs of the bodies no more.
-      size_t place = i;
-      for (size_t k = 0; k < i; ++k) place -= passed[k] && node.tensor(arguments[k]).is_constant();
-      places.push_back(each->inputs[place]);
-    }
-    each->inputs = places;
-  }
-  std::vector<TensorId> next;
+  std::vector<LoopValue> values;
+  size_t place = 0;  // Constants are inputs of the bodies no more.
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (passed[i]) {
-      node.AddTo(Op::kReshape, {arguments[i]}, {node.output(static_cast<int>(i))});
-    } else {
-      outputs.push_back(node.output(static_cast<int>(i)));
-      next.push_back(body->outputs[i]);
-    }
+    const bool fixed = passed[i] && node.tensor(arguments[i]).is_constant();
+    if (!fixed && (place >= condition->graph.inputs.size() || place >= body->graph.inputs.size()))
+      return node.Error("has a subgraph with other inputs than its operands; the file is damaged");
+    if (passed[i]) node.AddTo(Op::kReshape, {arguments[i]}, {node.output(static_cast<int>(i))});
+    if (fixed) continue;
+    LoopValue value = {arguments[i], condition->graph.inputs[place], body->graph.inputs[place]};
+    if (!passed[i]) value.next = body->graph.outputs[i], value.output = node.output(static_cast<int>(i));
+    values.push_back(value);
+    ++place;
   }
-  body->outputs = std::move(next);
-  for (const size_t i : order) inputs.push_back(arguments[i]);
-  Node& made = node.AddTo(Op::kWhile, std::move(inputs), std::move(outputs));
-  made.bodies.push_back(std::move(*condition));
-  made.bodies.push_back(std::move(*body));
+  if (place != condition->graph.inputs.size() || place != body->graph.inputs.size())
+    return node.Error("has a subgraph with other inputs than its operands; the file is damaged");
+  for (const SharedVariable& variable : SharedVariables(node, *condition, *body)) {
+    if (variable.changes(0)) return node.Error("assigns a variable in its condition; assign it in the body");
+    LoopValue value = {variable.before, variable.in[0].before, variable.in[1].before};
+    if (variable.changes(1)) value.next = variable.in[1].after, value.output = After(node, variable);
+    values.push_back(value);
+  }
+  AddWhile(node, values, std::move(condition->graph), std::move(body->graph));
 }
 
 constexpr AttributeRule kWhileAttributes[] = {{"max_trips", AttributeKind::kInt, false}};

@@ -328,6 +328,82 @@ TEST(Variables, ThatNothingAssignsAreConstants) {
   for (int run = 0; run < 2; ++run) EXPECT_EQ(program.Run({Packed(Floats{1, 1})}), (Floats{2, 3}));
 }
 
+TfliteSubgraph Assigning(TfliteOperator update, Floats constant) {
+  TfliteSubgraph graph;
+  graph.tensors = {Handle("handle"), Float("x"), Float("total"), Constant(Float("k"), std::move(constant)),
+                   Float("new_total")};
+  graph.operators = {
+      VarHandle("total", 0), {Code::READ_VARIABLE, {0}, {2}}, std::move(update), {Code::ASSIGN_VARIABLE, {0, 4}, {}}};
+  graph.inputs = {1};
+  return graph;
+}
+
+/// total starts at {1, 2}; flag ? total = total + x : nothing; y = total.
+TfliteModel Switched(bool other_assigns) {
+  TfliteModel model = Accumulator({1, 2});
+  model.tensors = {Flag("flag"), Float("x"), Handle("handle"), Float("y")};
+  model.operators = {CallOnce(1), If({0, 1}, {}, 2, 3), VarHandle("total", 2), {Code::READ_VARIABLE, {2}, {3}}};
+  model.inputs = {0, 1};
+  model.outputs = {3};
+  TfliteSubgraph nothing = Assigning(Mul(2, 3, 4), {-1, -1});
+  if (!other_assigns) nothing.operators.clear();
+  model.others.push_back(Assigning(Add(2, 1, 4), {0, 0}));
+  model.others.push_back(nothing);
+  return model;
+}
+
+TEST(Variables, AreAssignedWhereDataDecides) {
+  Program program(Switched(false));
+  EXPECT_EQ(program.runner->plan().state_count(), 1u);
+  EXPECT_EQ(program.Run({{1}, Packed(Floats{10, 20})}), (Floats{11, 22}));
+  EXPECT_EQ(program.Run({{0}, Packed(Floats{10, 20})}), (Floats{11, 22}));
+  EXPECT_EQ(program.Run({{1}, Packed(Floats{1, 1})}), (Floats{12, 23}));
+  EXPECT_TRUE(program.runner->net().ResetState().ok());
+  EXPECT_EQ(program.Run({{0}, Packed(Floats{1, 1})}), (Floats{1, 2}));
+  Program both(Switched(true));
+  EXPECT_EQ(both.Run({{1}, Packed(Floats{1, 1})}), (Floats{2, 3}));
+  EXPECT_EQ(both.Run({{0}, Packed(Floats{1, 1})}), (Floats{-2, -3}));
+}
+
+/// Power's body, with total = total + x for each trip; y = total.
+TfliteModel Summing(bool constant) {
+  TfliteModel model = Power(constant);
+  const auto handle = static_cast<int32_t>(model.tensors.size());
+  model.tensors.push_back(Handle("handle"));
+  model.tensors.push_back(Float("total"));
+  model.operators.push_back(VarHandle("total", handle));
+  model.operators.push_back({Code::READ_VARIABLE, {handle}, {handle + 1}});
+  model.outputs = {handle + 1};
+  TfliteSubgraph& body = model.others[1];
+  const auto inner = static_cast<int32_t>(body.tensors.size());
+  for (const auto& t : {Handle("handle"), Float("total"), Float("sum")}) body.tensors.push_back(t);
+  body.operators.push_back(VarHandle("total", inner));
+  body.operators.push_back({Code::READ_VARIABLE, {inner}, {inner + 1}});
+  body.operators.push_back(Add(inner + 1, 2, inner + 2));
+  body.operators.push_back({Code::ASSIGN_VARIABLE, {inner, inner + 2}, {}});
+  return model;
+}
+
+TEST(Variables, AreCarriedByLoops) {
+  Program unrolled(Summing(true));
+  EXPECT_EQ(unrolled.Run({Packed(Floats{1, 1})}), (Floats{7, 13}));
+  EXPECT_EQ(unrolled.Run({Packed(Floats{1, 0})}), (Floats{14, 13}));
+  ConvertOptions options;
+  options.max_trips = 4;
+  Program program(Summing(false), options);
+  EXPECT_EQ(program.Run({Packed(Floats{1, 1}), Packed(std::vector<int32_t>{3})}), (Floats{7, 13}));
+  EXPECT_EQ(program.Run({Packed(Floats{5, 5}), Packed(std::vector<int32_t>{0})}), (Floats{7, 13}));
+  EXPECT_EQ(program.Run({Packed(Floats{5, 5}), Packed(std::vector<int32_t>{1})}), (Floats{12, 18}));
+}
+
+TEST(Variables, AreNotAssignedInAConditionOfALoop) {
+  TfliteModel model = Summing(true);
+  model.others[0].tensors.push_back(Handle("handle"));
+  model.others[0].operators.push_back(VarHandle("total", 5));
+  model.others[0].operators.push_back({Code::ASSIGN_VARIABLE, {5, 2}, {}});
+  ExpectError(model, "m:0(WHILE): error: assigns a variable in its condition");
+}
+
 TEST(Variables, ThatAreWrongAreErrors) {
   TfliteModel model = Accumulator();
   model.operators[2].inputs = {0};

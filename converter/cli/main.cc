@@ -1,6 +1,7 @@
 // takt <verb>: dispatch, exit codes, and the one place where faults become messages.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <exception>
 #include <new>
 #include <string>
 #include <vector>
@@ -67,19 +68,19 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kWrongUsage;
   }
-  try {
-    return action();
-  } catch (const InputError& error) {
-    std::fprintf(stderr, "takt: %s\n", error.what());
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "takt: out of memory; the input asks for more than this machine has\n");
-  }
-  return kInputFault;
+  return action();
 }
 
 }  // namespace
 }  // namespace takt::cli
 
 int main(int argc, char** argv) {
-  return takt::cli::Main(argc, argv);
+  try {
+    return takt::cli::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "takt: out of memory; the input asks for more than this machine has\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "takt: %s\n", error.what());
+  }
+  return takt::cli::kInputFault;
 }

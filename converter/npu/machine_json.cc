@@ -31,14 +31,15 @@ class Section {
       : json_(json), path_(std::move(path)), origin_(origin), diagnostics_(diagnostics) {
     if (!json_.is_object()) Error("", "must be an object");
   }
-  ~Section() {
+  Section(const Section&) = delete;
+
+  /// After the last key was read.
+  void ReportUnread() {
     if (!json_.is_object()) return;
     for (const auto& [key, value] : json_.items()) {
       if (!read_.count(key)) Error(key, "is not a key of this section; it has: " + absl::StrJoin(read_, ", "));
     }
   }
-  Section(const Section&) = delete;
-
   void Error(const std::string& key, const std::string& text) {
     const std::string at = path_.empty() ? key : key.empty() ? path_ : path_ + "." + key;
     diagnostics_.Error({origin_, -1, "", at}, text);
@@ -139,6 +140,7 @@ class Parser {
       s.Integer("cycles_per_step", m.host.cycles_per_step);
     });
     Provenance(root);
+    root.ReportUnread();
     return std::move(made_);
   }
 
@@ -149,6 +151,7 @@ class Parser {
     if (json == nullptr) return;
     Section section(*json, key, origin_, diagnostics_);
     read(section);
+    section.ReportUnread();
   }
 
   void ParseArray(Section& s) {
@@ -183,6 +186,7 @@ class Parser {
       s.Integer("outstanding", memory.outstanding);
       s.Integer("femtojoule_per_byte", memory.femtojoule_per_byte, false);
       if (!names.emplace(memory.name, m.memory_count).second) s.Error("name", "is taken by another memory");
+      s.ReportUnread();
       ++m.memory_count;
     }
     root.Choice("features", names, m.feature_memory);

@@ -16,11 +16,13 @@
 
 // glibc's own entry points, behind the names that this program takes over.
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are glibc's.
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 void __libc_free(void*);
+// NOLINTEND(bugprone-reserved-identifier)
 }
 
 namespace {

@@ -85,13 +85,13 @@ std::vector<uint8_t> OnnxNet() {
 /// The jobs of a model, each as the fuzzer wants it: which machine, then the stream.
 void WriteStreams(const std::filesystem::path& to, std::span<const uint8_t> model, const std::string& name) {
   constexpr const char* kMachines[] = {"ethos-u55-32", "gemmini-16x16", "davinci-tiny"};
-  for (uint8_t i = 0; i < std::size(kMachines); ++i) {
+  for (size_t i = 0; i < std::size(kMachines); ++i) {
     takt::Diagnostics diagnostics;
     takt::ConvertOptions options;
     options.machine = takt::npu::ParseMachine(*takt::npu::PresetJson(kMachines[i]), "", {}, diagnostics)->table;
     const takt::Conversion made = takt::ConvertTflite(model, name, options);
     for (size_t job = 0; job < made.npu.device.jobs.size(); ++job) {
-      std::vector<uint8_t> bytes = {i, 0, 0, 0};
+      std::vector<uint8_t> bytes = {static_cast<uint8_t>(i), 0, 0, 0};
       const auto& stream = made.npu.device.jobs[job].stream;
       bytes.insert(bytes.end(), stream.begin(), stream.end());
       Write(to / "npu_stream" / (name + "_" + kMachines[i] + "_" + std::to_string(job)), bytes);

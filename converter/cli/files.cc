@@ -63,7 +63,21 @@ bool WriteAll(int fd, std::span<const uint8_t> bytes) {
     if (written < 0 && errno != EINTR) return false;
     bytes = bytes.subspan(static_cast<size_t>(std::max<ssize_t>(written, 0)));
   }
-  return ::fsync(fd) == 0;
+  return ::fsync(fd) == 0 || errno == EINVAL;  // Pipes and devices have no disk.
+}
+
+/// Devices and pipes are written to; replaced by a file they would be lost.
+bool IsStream(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+/// Behind links, so that what they point to is replaced.
+std::string RealPath(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  return error ? path : real.string();
 }
 
 void WriteFile(const std::string& path, const OutputFile& content) {
@@ -101,18 +115,23 @@ OutputFile TextFile(std::string path, std::string_view text) {
 void WriteFiles(const std::vector<OutputFile>& files) {
   std::error_code error;
   Temporaries temporaries;
+  std::vector<std::string> places;
   for (const OutputFile& file : files) {
+    if (IsStream(file.path)) continue;
     if (fs::is_directory(file.path, error))
       throw InputError(absl::StrCat(file.path, ": is a folder; name the file to write"));
     MakeFolder(fs::path(file.path).parent_path());
-    temporaries.paths.push_back(absl::StrCat(file.path, ".tmp", ::getpid()));
+    places.push_back(RealPath(file.path));
+    temporaries.paths.push_back(absl::StrCat(places.back(), ".tmp", ::getpid()));
     WriteFile(temporaries.paths.back(), file);
   }
-  for (size_t i = 0; i < files.size(); ++i) {
-    fs::rename(temporaries.paths[i], files[i].path, error);
-    if (error) throw InputError(absl::StrCat(files[i].path, ": can't be replaced: ", error.message()));
-    SyncFolder(fs::path(files[i].path).parent_path());
+  for (size_t i = 0; i < places.size(); ++i) {
+    fs::rename(temporaries.paths[i], places[i], error);
+    if (error) throw InputError(absl::StrCat(places[i], ": can't be replaced: ", error.message()));
+    SyncFolder(fs::path(places[i]).parent_path());
   }
+  for (const OutputFile& file : files)
+    if (IsStream(file.path)) WriteFile(file.path, file);
 }
 
 std::string StatusText(const std::string& subject, Status status) {

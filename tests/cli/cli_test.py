@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Verbs as a script would call them."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -81,6 +82,20 @@ class Files(CliTest):
         self.fails(1, "wall", "run", self.plan, "--random", 1, "--output-dir", wall)
         self.fails(1, "wall", "convert", MODEL, "-o", self.out / "a.takt", "--emit-kernels", self.out / "k.h", "--emit-c", wall / "x")
         self.assertEqual([p for p in self.out.rglob("*") if p.is_file()] if self.out.exists() else [], [])
+
+    def test_links_and_devices_stay(self):
+        self.out.mkdir()
+        plan, link, pipe = self.out / "plan.takt", self.out / "link.takt", self.out / "pipe"
+        plan.write_bytes(b"x")
+        link.symlink_to(plan.name)
+        self.succeeds("convert", MODEL, "-o", link)
+        self.assertTrue(link.is_symlink() and plan.is_file() and not plan.is_symlink())
+        os.mkfifo(pipe)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            read = pool.submit(pipe.read_bytes)
+            self.succeeds("convert", MODEL, "-o", pipe)
+            self.assertEqual(read.result(), plan.read_bytes())
+        self.assertTrue(pipe.is_fifo())
 
 
 class Convert(CliTest):

@@ -23,6 +23,7 @@ const std::map<std::string, ArrayKind> kArrayKinds = {{"ublock", ArrayKind::kUbl
                                                       {"systolic_is", ArrayKind::kInputStationary}};
 const std::map<std::string, Pipe> kPipeKeys = {
     {"load", Pipe::kLoad}, {"operand", Pipe::kOperand}, {"mac", Pipe::kMac}, {"vector", Pipe::kVector}};
+const std::map<std::string, uint8_t> kTileRules = {{"any", 0}, {"rows", 1}};
 
 /// One object of the description: reads keys, remembers which, and reports the rest.
 class Section {
@@ -119,6 +120,7 @@ class Parser {
     root.Integer("job_cycles", m.job_cycles);
     root.Choice("feature_pipe", kPipeKeys, m.feature_pipe);
     root.Choice("pool_pipe", kPipeKeys, m.pool_pipe);
+    if (root.Find("tiles", false) != nullptr) root.Choice("tiles", kTileRules, m.whole_rows);
     Memories(root);
     In(root, "buffers", [&](Section& s) {
       for (int b = 0; b < kBuffers; ++b)

@@ -188,6 +188,12 @@ uint64_t Coarse(uint64_t ticks) {
   return ticks >> drop << drop;
 }
 
+/// How much of the machine's rule on tiles a tile breaks.
+uint32_t Broken(const Machine& m, const Layer& l, const Tiling& t) {
+  if (m.whole_rows == 0 || l.kind != LayerKind::kConvolution) return 0;
+  return (t.out_width != l.out_width ? 1 : 0) + (t.in_channels != l.channels ? 1 : 0);
+}
+
 uint32_t Granule(const Machine& m) {
   switch (m.array.kind) {
     case ArrayKind::kUblock:
@@ -214,8 +220,8 @@ bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, st
   const Estimator estimate(machine, layer);
   const auto key = [&](const Tiling& t) {
     const uint64_t tiles = TileCount(layer, t) * CeilDiv(layer.channels, t.in_channels);
-    return std::tuple(Coarse(t.estimate), tiles, t.estimate, ~t.out_channels, ~t.out_height, ~t.out_width,
-                      ~t.in_channels, !t.channels_outer);
+    return std::tuple(Broken(machine, layer, t), Coarse(t.estimate), tiles, t.estimate, ~t.out_channels, ~t.out_height,
+                      ~t.out_width, ~t.in_channels, !t.channels_outer);
   };
   bool found = false;
   const auto widths = layer.kind == LayerKind::kAdd ? ChannelParts(layer.out_width, 1, any)

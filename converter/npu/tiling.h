@@ -24,8 +24,9 @@ constexpr uint64_t InputExtent(uint32_t n, uint32_t stride, uint32_t kernel, uin
 /// Tiles of the whole layer.
 uint32_t TileCount(const Layer& layer, const Tiling& tiling);
 
-/// The tiling with the smallest estimate; ties by fewer tiles, then by larger sizes, so that the order is total. False
-/// if no tile fits: `reason` names the buffer and the missing bytes.
+/// The tiling that breaks the machine's rule on tiles least, then the one with the smallest estimate; ties by fewer
+/// tiles, then by larger sizes, so that the order is total. False if no tile fits: `reason` names the buffer and the
+/// missing bytes.
 bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, std::string& reason);
 
 }  // namespace takt::npu

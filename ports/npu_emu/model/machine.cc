@@ -86,6 +86,7 @@ MachineRule CheckMachine(const Machine& m) {
   const uint32_t a = m.buffer(Buffer::kFeatureA), w = m.buffer(Buffer::kWeightB);
   if ((a != 0 || w != 0) && !(BufferOk(a) && BufferOk(w))) return MachineRule::kLevels;
   if (const MachineRule rule = CheckArray(m); rule != MachineRule::kOk) return rule;
+  if (m.whole_rows > 1) return MachineRule::kTiles;
   return CheckPipes(m);
 }
 

@@ -97,7 +97,8 @@ struct Machine {
   Host host;
   uint8_t validated = 0;     ///< Against figures of a real machine or its model.
   uint8_t spill_memory = 0;  ///< Of activations that do not fit feature_memory; the same: of none.
-  uint8_t reserved[6] = {};
+  uint8_t whole_rows = 0;    ///< A convolution's tile takes whole rows of all input channels if such a tile fits.
+  uint8_t reserved[5] = {};
 
   uint32_t buffer(Buffer b) const { return buffer_bytes[static_cast<int>(b)]; }
   /// Bytes of one of a buffer's slots.

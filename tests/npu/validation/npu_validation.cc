@@ -30,8 +30,8 @@ bool PrintGates(const Level& level) {
 
 int Run(const std::filesystem::path& npu, bool summary) {
   bool expected = true;
-  for (const Level& level : {SystolicLevel(npu), CubeLevel(), VelaLevel(npu), FastModelLevel(npu), LatencyLevel(npu),
-                             NvdlaLevel(), GemminiLevel()}) {
+  for (const Level& level : {SystolicLevel(npu), CubeLevel(), VelaBlockLevel(npu), VelaTileLevel(npu),
+                             FastModelLevel(npu), LatencyLevel(npu), NvdlaLevel(), GemminiLevel()}) {
     std::printf("%s\n", level.title.c_str());
     if (!summary) PrintRows(level);
     expected = PrintGates(level) && expected;

@@ -15,17 +15,11 @@ Level NvdlaLevel() {
     int atomic_c, atomic_k, buffer_kib;
     const char* bytes_per_cycle;
     double frames;
-    const char* misses;
   } table[] = {
-      {"nvdla-2048", 64, 32, 512, "20", 269, nullptr},
-      {"nvdla-2048", 64, 16, 256, "15", 153, nullptr},
-      {"nvdla-2048", 32, 16, 256, "10", 93, nullptr},
-      {"nvdla-256", 32, 8, 256, "5", 46, nullptr},
-      {"nvdla-256", 16, 8, 256, "2", 20, nullptr},
-      {"nvdla-256", 8, 8, 128, "1", 7.3,
-       "the table reads as if its smallest machines did not overlap compute and traffic; why is not known"},
-      {"nvdla-256", 8, 4, 128, "1/2", 3.6,
-       "the table reads as if its smallest machines did not overlap compute and traffic; why is not known"},
+      {"nvdla-2048", 64, 32, 512, "20", 269}, {"nvdla-2048", 64, 16, 256, "15", 153},
+      {"nvdla-2048", 32, 16, 256, "10", 93},  {"nvdla-256", 32, 8, 256, "5", 46},
+      {"nvdla-256", 16, 8, 256, "2", 20},     {"nvdla-256", 8, 8, 128, "1", 7.3},
+      {"nvdla-256", 8, 4, 128, "1/2", 3.6},
   };
   for (const auto& row : table) {
     const int half = row.buffer_kib * 512;
@@ -35,16 +29,22 @@ Level NvdlaLevel() {
                             absl::StrCat("memories.dram.bytes_per_cycle=", row.bytes_per_cycle)});
     const std::string name = absl::StrCat(row.atomic_c * row.atomic_k, " MACs");
     level.rows.push_back({name, static_cast<double>(Cycles(machine, network)), 1e9 / row.frames});
-    level.gates.push_back({name + ", absolute error", std::fabs(level.rows.back().Error()), 0.20, row.misses});
+    level.gates.push_back({name + ", absolute error", std::fabs(level.rows.back().Error()), 0.20});
   }
   return level;
 }
 
+/// Two versions of the same software: of pull requests 69 and 90 of ucb-bar/gemmini, the second given as utilisation.
+/// Between them global average moved from the host to the accelerator, where it is here.
 Level GemminiLevel() {
   Level level{"L4: Gemmini 16x16, weight-stationary, ResNet-50, batch 4 (four frames here)", {}, {}};
-  level.rows.push_back({"cycles", 4.0 * static_cast<double>(Cycles(Preset("gemmini-16x16"), ResNet50())), 153709356});
+  constexpr double kReference = 153709356, kUtilisation = 0.40, kLaterUtilisation = 0.51;
+  const double cycles = 4.0 * static_cast<double>(Cycles(Preset("gemmini-16x16"), ResNet50()));
+  level.rows.push_back({"cycles, global average on the host", cycles, kReference});
+  level.rows.push_back({"cycles, global average on the array", cycles, kReference * kUtilisation / kLaterUtilisation});
   level.gates.push_back({"absolute error", std::fabs(level.rows[0].Error()), 0.30,
-                         "the memory system behind the last-level cache is not published and taken as ideal"});
+                         "the reference averages on its host, at a cost that is not published"});
+  level.gates.push_back({"absolute error, both on the array", std::fabs(level.rows[1].Error()), 0.30});
   return level;
 }
 

@@ -43,7 +43,8 @@ Cells ReadCsv(const std::filesystem::path& path);
 /// The levels of converter/npu's validation; `npu` is the folder of references. See ports/npu_emu/README.md.
 Level SystolicLevel(const std::filesystem::path& npu);
 Level CubeLevel();
-Level VelaLevel(const std::filesystem::path& npu);
+Level VelaBlockLevel(const std::filesystem::path& npu);
+Level VelaTileLevel(const std::filesystem::path& npu);
 Level FastModelLevel(const std::filesystem::path& npu);
 Level LatencyLevel(const std::filesystem::path& npu);
 Level NvdlaLevel();

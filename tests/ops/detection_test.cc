@@ -173,10 +173,10 @@ Results Suppress(const OpCase& c, const Inputs& in) {
     const auto best = static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
     if (!(scores[best] > Real(c, "score_threshold"))) break;
     y[0][k] = static_cast<double>(best), y[1][k] = scores[best], y[2][0] += 1;
-    scores[best] = -INFINITY;
+    scores[best] = -HUGE_VAL;
     for (size_t i = 0; i < scores.size(); ++i) {
       const double overlap = Overlap(box(best), box(i));
-      if (overlap >= Real(c, "iou_threshold")) scores[i] = -INFINITY;
+      if (overlap >= Real(c, "iou_threshold")) scores[i] = -HUGE_VAL;
       if (Real(c, "sigma") > 0) scores[i] *= std::exp(-overlap * overlap / (2 * Real(c, "sigma")));
     }
   }

@@ -20,7 +20,8 @@ Operand Words(Dims dims, double hi = kTwo32 - 1) {
   return Plain(DataType::kUint32, std::move(dims), 0, hi);
 }
 Operand Rows(std::vector<double> values) {
-  return Plain(DataType::kInt16, {static_cast<int32_t>(values.size())}).Fixed(std::move(values)).Constant();
+  const auto count = static_cast<int32_t>(values.size());
+  return Plain(DataType::kInt16, {count}).Fixed(std::move(values)).Constant();
 }
 size_t At(const Filled& f, size_t i) {
   return static_cast<size_t>(f.stored[i]);

@@ -131,7 +131,7 @@ TEST(TfliteData, ShapesBecomeConstants) {
       {"range", Code::RANGE, {Scalar(3), Scalar(-4), Scalar(-3)}, {{{3}, {3, 0, -3}}}},
       {"broadcast_args", Code::BROADCAST_ARGS, {Int32s({3, 1}), Int32s({2, 1, 4})}, {{{3}, {2, 3, 4}}}},
   };
-  for (DataCase c : cases) RunData(c, DataType::kInt32);
+  for (const DataCase& c : cases) RunData(c, DataType::kInt32);
 }
 
 TEST(TfliteData, NamesWhatIsWrong) {

@@ -69,7 +69,7 @@ std::optional<std::vector<int64_t>> TfliteNode::ConstantInts(int i) {
     Error("input " + std::to_string(i) + " must be a constant of int32 or int64; make it one when exporting", input(i));
     return std::nullopt;
   }
-  const auto values = ir::IntegerValues(t);
+  auto values = ir::IntegerValues(t);
   for (int64_t value : *values) {
     if (value >= INT32_MIN && value <= INT32_MAX) continue;
     Error("input " + std::to_string(i) + " has value " + std::to_string(value) + "; allowed are those of int32",

@@ -103,11 +103,30 @@ double Histogram::SquaredError(const Range& range) const {
   return sum;
 }
 
+/// Counts of the bins without values that occur again and again, as a rectifier's zero does and what a layer makes of
+/// an empty background: they are exact in every encoding that has a level near, but a bin that stands alone would ask
+/// for a level of its own. Such a bin gets what is usual around it.
+std::vector<double> Histogram::Density() const {
+  constexpr size_t kReach = 4;
+  constexpr double kUsual = 2, kChance = 10;  // Times the median of the bins around, and values more.
+  std::vector<double> density(bins_.begin(), bins_.end());
+  for (size_t i = 0; i < kBins; ++i) {
+    const size_t begin = i < kReach ? 0 : i - kReach, end = std::min(kBins, i + kReach + 1);
+    std::vector<uint64_t> around(bins_.begin() + static_cast<ptrdiff_t>(begin),
+                                 bins_.begin() + static_cast<ptrdiff_t>(end));
+    const auto middle = around.begin() + std::ssize(around) / 2;
+    std::ranges::nth_element(around, middle);
+    const auto median = static_cast<double>(*middle);
+    if (density[i] > kUsual * median + kChance) density[i] = median;
+  }
+  return density;
+}
+
 /// Sum of p log(p / q), where p is the clipped distribution and q spreads each of its quantized levels over the bins
 /// that fall on it and are not empty. k bins that differ by chance only, as those of a sample do, have twice that sum,
 /// in counts, distributed as chi-squared with k - 1 degrees of freedom (Wilks 1938): its mean is no loss. Left in, it
 /// asks for one bin a level, and so for the smaller a range the fewer the samples are.
-double Histogram::Divergence(const Range& range) const {
+double Histogram::Divergence(const Range& range, std::span<const double> counts) const {
   const double step = (range.max - range.min) / kLevels;
   std::vector<double> clipped(kBins);
   struct Level {
@@ -122,17 +141,15 @@ double Histogram::Divergence(const Range& range) const {
     return levels[static_cast<size_t>(
         std::clamp(std::nearbyint((Center(bin) - range.min) / step), 0.0, double{kLevels}))];
   };
-  // Zeros of a rectifier are exact at every scale; counted, they would only ask for small steps.
-  const auto count = [&](size_t bin) { return bin == kBins / 2 ? 0.0 : static_cast<double>(bins_[bin]); };
   double total = 0;
   for (size_t i = 0; i < kBins; ++i) {
-    total += count(i);
-    if (count(i) != 0) clipped[bin_of(std::clamp(Center(i), range.min, range.max))] += count(i);
+    total += counts[i];
+    if (counts[i] != 0) clipped[bin_of(std::clamp(Center(i), range.min, range.max))] += counts[i];
   }
   for (size_t i = 0; i < kBins; ++i) {
     if (clipped[i] == 0) continue;
     // The reference is what was there before clipping: values moved to the ends are what a small range costs.
-    level_of(i).count += count(i);
+    level_of(i).count += counts[i];
     ++level_of(i).bins;
   }
   for (size_t i = 0; i < kBins; ++i) {
@@ -157,7 +174,7 @@ Range Histogram::Find(Observer observer, double share) const {
     case Observer::kPercentile:
       return Percentile(share);
     case Observer::kEntropy:
-      return Shrink([this](const Range& range) { return Divergence(range); });
+      return Shrink([this, counts = Density()](const Range& range) { return Divergence(range, counts); });
     case Observer::kMse:
       return Shrink([this](const Range& range) { return SquaredError(range); });
   }

@@ -43,7 +43,8 @@ class Histogram {
   template <typename Loss>
   Range Shrink(Loss loss) const;
   double SquaredError(const Range& range) const;
-  double Divergence(const Range& range) const;
+  std::vector<double> Density() const;
+  double Divergence(const Range& range, std::span<const double> counts) const;
 
   std::vector<uint64_t> bins_;  ///< Of equal width over [-limit, limit).
   double limit_ = 0;            ///< A power of two; grows by doubling, which merges pairs of bins.

@@ -1,6 +1,5 @@
 #include "converter/backend/convert.h"
 
-#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -33,12 +32,9 @@ ModelLocation WholeModel(const std::string& name) {
 
 /// The plan must open with the engine's own checks.
 void SelfCheck(Conversion& result, const std::string& name) {
-  std::vector<uint64_t> aligned((result.plan.size() + 23) / 8);
-  auto* base = reinterpret_cast<std::byte*>(aligned.data());
-  if (reinterpret_cast<uintptr_t>(base) % 16 != 0) base += 8;
-  std::memcpy(base, result.plan.data(), result.plan.size());
+  static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= 16);  // What Open wants of a vector's bytes.
   Plan plan;
-  const Status status = plan.Open(std::span<const std::byte>(base, result.plan.size()));
+  const Status status = plan.Open(std::span<const uint8_t>(result.plan));
   if (status.ok()) return;
   result.diagnostics.Error(WholeModel(name), "internal error: the engine refuses the plan (site " +
                                                  std::to_string(static_cast<int>(status.site())) + ", detail " +

@@ -110,6 +110,10 @@ void Writer::AddConstant(TensorId id, std::vector<uint8_t>& block) {
 }
 
 void Writer::AddConstants() {
+  size_t most = 0;  // Of a big model's bytes, none is moved as the segment grows.
+  for (const ir::Tensor& t : in_.graph.tensors)
+    if (t.is_constant()) most += t.data->size() + kConstantAlignment;
+  segment_.reserve(most);
   for (const StepSpec& spec : in_.steps) {
     std::vector<uint8_t> block;
     for (size_t i = 0; i < spec.inputs.size(); ++i) {
@@ -296,10 +300,12 @@ std::vector<uint8_t> Writer::Write(Diagnostics& diagnostics) {
                                  strides, tensors, lives, operands, steps, tags, params, jobs, states, input_vector,
                                  output_vector, costs, &limits, reaches_minimum_, debug),
               schema::PlanIdentifier());
-  std::vector<uint8_t> file(fbb_.GetBufferPointer(), fbb_.GetBufferPointer() + fbb_.GetSize());
   PlanTrailer trailer{};
   std::memcpy(trailer.magic, kTrailerMagic, sizeof(trailer.magic));
   trailer.metadata_bytes = fbb_.GetSize();
+  std::vector<uint8_t> file;
+  file.reserve(SegmentOffset(trailer.metadata_bytes) + segment_.size() + sizeof(trailer));
+  file.assign(fbb_.GetBufferPointer(), fbb_.GetBufferPointer() + fbb_.GetSize());
   file.resize(SegmentOffset(trailer.metadata_bytes));
   file.insert(file.end(), segment_.begin(), segment_.end());
   trailer.total_bytes = file.size() + sizeof(trailer);

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "converter/cli/calibration.h"
@@ -96,7 +97,7 @@ nlohmann::ordered_json DamageJson(const quant::Report& report) {
 int Run(Options& options) {
   ConvertOptions& convert = options.model.convert;
   convert.debug = convert.debug || convert.keep_tensors;
-  const auto [made, machine] = Convert(options);
+  auto [made, machine] = Convert(options);
   if (!made.diagnostics.ok()) {
     if (options.json)
       std::printf("%s\n", nlohmann::ordered_json{{"diagnostics", DiagnosticsJson(made.diagnostics)}}.dump(2).c_str());
@@ -107,7 +108,7 @@ int Run(Options& options) {
   std::vector<OutputFile> files;
   if (!options.emit_c.empty()) files = EmitC(file, options.emit_c);
   if (!options.emit_kernels.empty()) files.push_back(EmitKernels(file.plan(), options.emit_kernels));
-  files.push_back({options.output, made.plan});
+  files.push_back({options.output, std::move(made.plan)});
   if (machine) std::ranges::copy(NpuFiles(options.model.npu, made), std::back_inserter(files));
   const Requirements need = PlanNeed(file, "reference");
   WriteFiles(files);

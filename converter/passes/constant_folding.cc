@@ -23,9 +23,27 @@ void CopyToOutput(ir::Graph& graph, ir::Node& node, ir::TensorId output) {
   node.inputs = {graph.AddTensor(std::move(constant))};
 }
 
+/// How many times nodes, outputs and states read each tensor.
+std::vector<int> CountReaders(const ir::Graph& graph) {
+  std::vector<int> readers(graph.tensors.size());
+  const auto add = [&](ir::TensorId id) {
+    if (id != ir::kNoTensor) ++readers[static_cast<size_t>(id)];
+  };
+  for (const ir::Node& node : graph.nodes) std::ranges::for_each(node.inputs, add);
+  std::ranges::for_each(graph.outputs, add);
+  for (const ir::State& state : graph.states) add(state.initial);
+  return readers;
+}
+
+/// Weights of a big model must not stay in each form that they had. What is empty has a shape only as a constant.
+void Release(ir::Tensor& t) {
+  if (t.byte_size() > 0) t.data = nullptr;
+}
+
 }  // namespace
 
 void FoldConstants(ir::Graph& graph, PassContext& context) {
+  std::vector<int> readers = CountReaders(graph);
   std::vector<ir::Node> kept;
   for (ir::Node& node : graph.nodes) {
     const bool foldable = ReadsOnlyConstants(graph, node) && !(node.op == Op::kCopy && graph.IsOutput(node.outputs[0]));
@@ -33,6 +51,9 @@ void FoldConstants(ir::Graph& graph, PassContext& context) {
     if (!values) {
       kept.push_back(std::move(node));
       continue;
+    }
+    for (const ir::TensorId id : node.inputs) {
+      if (id != ir::kNoTensor && --readers[static_cast<size_t>(id)] == 0) Release(graph.tensor(id));
     }
     for (size_t i = 0; i < values->size(); ++i) {
       const ir::TensorId output = node.outputs[i];

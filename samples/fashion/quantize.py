@@ -2,16 +2,15 @@
 
 Weights: symmetric, per output channel, [-127, 127]. Activations: asymmetric, range of the calibration images.
 """
-import json
 import pathlib
-import subprocess
-import tempfile
+import sys
 
 import numpy as np
 import torch
 from torch.nn import functional as F
 
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "schema" / "tflite.fbs"
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from tflite_file import File
 
 
 def fold(layer):
@@ -102,41 +101,6 @@ class Quantized:
         return self.dense.run(x)[:, :, 0, 0]
 
 
-class File:
-    """The JSON form of a TFLite model."""
-
-    def __init__(self):
-        self.tensors, self.buffers, self.operators, self.codes, self.index = [], [{}], [], [], {}
-
-    def tensor(self, name, shape, quantization, data=None, axis=0):
-        buffer = 0
-        if data is not None:
-            buffer = len(self.buffers)
-            self.buffers.append({"data": list(np.ascontiguousarray(data).tobytes())})
-        entry = {"shape": list(shape), "type": "INT8" if data is None else data.dtype.name.upper(), "buffer": buffer, "name": name}
-        if quantization is not None:
-            scale, zero = quantization
-            scale = np.atleast_1d(scale)
-            entry["quantization"] = {"scale": [float(s) for s in scale], "zero_point": [int(zero)] * len(scale)}
-            if len(scale) > 1:
-                entry["quantization"]["quantized_dimension"] = axis
-        self.index[name] = len(self.tensors)
-        self.tensors.append(entry)
-
-    def operator(self, code, version, inputs, outputs, kind=None, options=None):
-        key = {"deprecated_builtin_code": CODES[code], "builtin_code": code, "version": version}
-        if key not in self.codes:
-            self.codes.append(key)
-        entry = {"opcode_index": self.codes.index(key), "inputs": [self.index[i] for i in inputs],
-                 "outputs": [self.index[o] for o in outputs]}
-        if kind:
-            entry.update(builtin_options_type=kind, builtin_options=options)
-        self.operators.append(entry)
-
-
-CODES = dict(ADD=0, AVERAGE_POOL_2D=1, CONV_2D=3, DEPTHWISE_CONV_2D=4, FULLY_CONNECTED=9, RESHAPE=22, SOFTMAX=25)
-
-
 def write(model, path):
     file = File()
     shapes = dict(image=(1, 28, 28, 1), stem=(1, 28, 28, 16), down1=(1, 14, 14, 32), depth=(1, 14, 14, 32),
@@ -174,13 +138,4 @@ def write(model, path):
     file.operator("FULLY_CONNECTED", 4, ["flat", "logits/weight", "logits/bias"], ["logits"], "FullyConnectedOptions", {})
     file.operator("SOFTMAX", 2, ["logits"], ["probabilities"], "SoftmaxOptions", {"beta": 1.0})
 
-    content = {"version": 3, "operator_codes": file.codes, "description": "Fashion-MNIST, int8", "buffers": file.buffers,
-               "subgraphs": [{"tensors": file.tensors, "inputs": [file.index["image"]],
-                              "outputs": [file.index["probabilities"]], "operators": file.operators, "name": "main"}]}
-    with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder) / "fashion.json"
-        source.write_text(json.dumps(content))
-        subprocess.run(["flatc", "-b", "--strict-json", "-o", folder, SCHEMA, source], check=True)
-        built = next(p for p in pathlib.Path(folder).iterdir() if p.suffix != ".json")
-        path.write_bytes(built.read_bytes())
-    print(f"{path}: {path.stat().st_size} bytes")
+    file.save(path, "Fashion-MNIST, int8", ["image"], ["probabilities"])

@@ -24,7 +24,7 @@ LAYERS = {
                       "converter/backend/step_builder.h", "converter/backend/job_spec.h",  # lowered steps in, jobs out
                       ENGINE, "schema/", "ports/npu_emu/model/"],
     "converter/cli": ["converter/", "ports/", ENGINE, "schema/"],
-    "samples": [ENGINE, "ports/"],
+    "samples": [ENGINE, "ports/", "samples/network.h"],
     "tests": ["engine/", "ports/", "converter/", "schema/", "tests/"],
 }
 # Freestanding-friendly standard headers for engine and ports: no heap, streams, strings, threads. immintrin.h is the

@@ -16,7 +16,6 @@
 namespace takt {
 namespace {
 
-using npu::Fault;
 using npu::FaultKind;
 
 struct alignas(64) Line {

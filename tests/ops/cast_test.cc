@@ -56,7 +56,7 @@ TEST(Cast, EqualsOracle) {
   RunCases(kCast, {Case(kUint32, kInt64), Case(kInt64, kUint32)});
   for (const DataType to : {kInt8, kUint8, kInt16, kInt32, kInt64, kBool})
     RunCases(kCast,
-             {{{Float({12}).Fixed({0, -0.0, 0.99, -0.99, 1.5, -1.5, 127.9, -128.9, NAN, INFINITY, -INFINITY, 3e9})},
+             {{{Float({12}).Fixed({0, -0.0, 0.99, -0.99, 1.5, -1.5, 127.9, -128.9, NAN, HUGE_VAL, -HUGE_VAL, 3e9})},
                {Plain(to, {})},
                {}}});
 }

@@ -1,5 +1,6 @@
 #include "converter/backend/convert.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "converter/backend/scratch.h"
 #include "converter/backend/step_builder.h"
 #include "converter/backend/step_call.h"
+#include "converter/backend/step_split.h"
 #include "converter/backend/target.h"
 #include "converter/frontend/tflite_importer.h"
 #include "converter/memory/checker.h"
@@ -53,6 +55,58 @@ void Guard(Conversion& result, const std::string& name, const Stages& stages) {
   if (!result.diagnostics.ok()) result.plan.clear();
 }
 
+uint64_t ClockOf(const ConvertOptions& options) {
+  return options.machine ? options.machine->clock_hz : options.costs ? options.costs->clock_hz : 0;
+}
+
+uint64_t MaxStepTicks(const ConvertOptions& options) {
+  const uint64_t us = options.max_step_us, hz = ClockOf(options);
+  return us == 0 || us > UINT64_MAX / hz ? UINT64_MAX : us * hz / 1000000;
+}
+
+/// Cost of a step of a CPU whose kernels were measured. One that was not is an error.
+uint64_t CalibratedCost(Conversion& result, const backend::StepSpec& step, const backend::StepCosts& costs) {
+  if (step.op < kFirstKernelOp) return costs.Control();
+  const Kernel* kernel = backend::FindKernel(result.graph, step, reference::AllKernels());
+  uint64_t work = 1;
+  backend::StepCall call(result.graph, step);
+  const std::string key = backend::KeyText(backend::KeyOf(result.graph, step));
+  const auto cost = costs.kernels.find(key);
+  if (kernel != nullptr && kernel->check(call.call(), work).ok() && cost != costs.kernels.end())
+    return cost->second.Of(work);
+  const ir::Node& node = result.graph.nodes[static_cast<size_t>(step.node)];
+  result.diagnostics.Error({result.graph.name, node.sources.empty() ? -1 : node.sources[0], node.name, ""},
+                           "the costs have no kernel \"" + key +
+                               "\"; measure this model too (takt bench MODEL ... --write-costs FILE), or add its line");
+  return 0;
+}
+
+/// Gives the steps of the host their costs; cuts what takes longer than it may. The commit of states runs as one step.
+void CostSteps(Conversion& result, std::vector<backend::StepSpec>& steps, const std::vector<backend::StepSpec>& commits,
+               const ConvertOptions& options) {
+  if (!options.machine && !options.costs) return;
+  const backend::StepCost cost = [&](const backend::StepSpec& step) {
+    return options.machine ? npu::HostCycles(result.graph, step, *options.machine)
+                           : CalibratedCost(result, step, *options.costs);
+  };
+  std::vector<uint64_t>& costs = result.npu.device.costs;
+  if (!options.machine)
+    for (const backend::StepSpec& step : steps) costs.push_back(cost(step));
+  result.npu.device.clock_hz = ClockOf(options);
+  const backend::StepBound bound{MaxStepTicks(options), ClockOf(options)};
+  if (result.diagnostics.ok())
+    backend::SplitSteps(result.graph, steps, costs, bound, cost, reference::AllKernels(), result.diagnostics);
+  if (options.machine) result.npu.steps = steps;
+  uint64_t commit = 0;
+  for (const backend::StepSpec& step : commits) commit += costs.emplace_back(cost(step));
+  if (commit > bound.ticks)
+    result.diagnostics.Error(WholeModel(result.graph.name),
+                             "the copies of next states, which run as one step, take " +
+                                 std::to_string(static_cast<uint64_t>(bound.Microseconds(commit))) +
+                                 " us, and --max-step-us allows " + std::to_string(options.max_step_us) +
+                                 ": use --state-in-place or a longer bound");
+}
+
 /// From an imported graph to plan bytes; `result` holds the graph and the importer's findings.
 void RunStages(Conversion& result, std::span<const uint8_t> model, const ConvertOptions& options) {
   const std::string& name = result.graph.name;
@@ -85,23 +139,23 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   const std::vector<backend::StepSpec> commits = backend::LowerStates(result.graph);
   std::vector<backend::StepSpec> all = steps;
   all.insert(all.end(), commits.begin(), commits.end());
-  const uint64_t work = backend::CheckSteps(result.graph, all, reference::AllKernels(), result.diagnostics);
+  backend::CheckSteps(result.graph, all, reference::AllKernels(), result.diagnostics);
   if (!result.diagnostics.ok()) return;
   backend::AddScratch(result.graph, steps, reference::AllKernels());
   if (options.on_stage) options.on_stage("lower", result.graph);
   steps = memory::ScheduleSteps(result.graph, std::move(steps));
   if (options.machine) {
     npu::Machine machine = *options.machine;
-    const double cycles = static_cast<double>(options.max_step_us) * 1e-6 * static_cast<double>(machine.clock_hz);
-    result.npu = npu::CompileToFit(result.graph, steps, machine, result.diagnostics,
-                                   options.max_step_us == 0 ? UINT64_MAX : static_cast<uint64_t>(cycles));
+    result.npu = npu::CompileToFit(result.graph, steps, machine, result.diagnostics, MaxStepTicks(options));
     if (!result.diagnostics.ok()) return;
     npu_target.memory = options.machine->memories[machine.feature_memory].name;
     steps = result.npu.steps;
-    for (const backend::StepSpec& commit : commits)
-      result.npu.device.costs.push_back(npu::HostCycles(result.graph, commit, *options.machine));
   }
+  CostSteps(result, steps, commits, options);
   steps.insert(steps.end(), commits.begin(), commits.end());
+  uint64_t work = backend::CheckSteps(result.graph, steps, reference::AllKernels(), result.diagnostics);
+  for (const backend::JobSpec& job : result.npu.device.jobs) work += std::min(job.work, UINT64_MAX - work);
+  if (!result.diagnostics.ok()) return;
   const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
   const memory::Placement placement = memory::Place(liveness.buffers, memory::kArenaAlignment);
   std::string wrong = memory::CheckPlacement(liveness.buffers, placement, memory::kArenaAlignment);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "converter/backend/step_costs.h"
 #include "converter/base/diagnostics.h"
 #include "converter/frontend/onnx_importer.h"
 #include "converter/ir/graph.h"
@@ -31,7 +32,8 @@ struct ConvertOptions {
   Numerics numerics = Numerics::kFp32Rne;
   std::string target = "host";                         ///< One of TargetNames(); ignored if there is a machine.
   std::optional<npu::Machine> machine = std::nullopt;  ///< Compiles for the emulated NPU.
-  /// Bound of a step, and so of how late a cancelled or preempted run stops; wants a machine, whose cycles are known.
+  std::optional<backend::StepCosts> costs{};           ///< Of a CPU's kernels; a machine has its own.
+  /// Bound of a step, and so of how late a cancelled or preempted run stops; wants a machine or costs.
   uint64_t max_step_us = 0;   ///< 0: none.
   bool keep_tensors = false;  ///< No pass that eliminates a tensor: each source tensor can be compared.
   bool debug = false;         ///< Adds the debug table: source of every step and tensor.

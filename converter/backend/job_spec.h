@@ -15,6 +15,7 @@ struct JobSpec {
   std::vector<uint8_t> stream;
   std::vector<ir::TensorId> bases;
   std::vector<bool> written;
+  uint64_t work = 0;  ///< Inner iterations, as the device counts them.
 };
 
 /// What a plan for a device carries beside its steps; all empty for the host.

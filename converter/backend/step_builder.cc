@@ -23,6 +23,15 @@ uint32_t ScopeLength(const StepSpec& step) {
   return step.op == Op::kLoop ? reinterpret_cast<const schema::LoopParams*>(step.params.data())->body() : 0;
 }
 
+void SetScopeLength(StepSpec& step, uint32_t length) {
+  const auto count = static_cast<uint16_t>(std::min<uint32_t>(length, UINT16_MAX));
+  if (step.op == Op::kSkipIf) {
+    reinterpret_cast<schema::SkipIfParams*>(step.params.data())->mutate_count(count);
+  } else {
+    reinterpret_cast<schema::LoopParams*>(step.params.data())->mutate_body(count);
+  }
+}
+
 uint32_t MostTrips(const StepSpec& step) {
   return step.op == Op::kLoop ? reinterpret_cast<const schema::LoopParams*>(step.params.data())->max_trips() : 1;
 }

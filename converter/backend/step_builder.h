@@ -25,6 +25,8 @@ struct StepSpec {
 
 /// Steps behind a control step that it skips or repeats; 0 for other steps.
 uint32_t ScopeLength(const StepSpec& step);
+/// Of a control step.
+void SetScopeLength(StepSpec& step, uint32_t length);
 /// How often the steps in a control step's scope run at most.
 uint32_t MostTrips(const StepSpec& step);
 

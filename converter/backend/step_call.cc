@@ -14,10 +14,15 @@ std::string TypeName(DataType type) {
   return schema::EnumNameDataType(static_cast<schema::DataType>(type));
 }
 
+}  // namespace
+
 std::string KeyText(const KernelKey& key) {
   std::string text = absl::StrCat(OpName(key.op), " of ", TypeName(key.types[0]));
   if (key.types[1] != DataType::kNone) absl::StrAppend(&text, " and ", TypeName(key.types[1]));
-  return absl::StrCat(text, " to ", TypeName(key.types[2]));
+  absl::StrAppend(&text, " to ", TypeName(key.types[2]));
+  if (key.numerics != Numerics::kAny)
+    absl::StrAppend(&text, ", ", schema::EnumNameNumerics(static_cast<schema::Numerics>(key.numerics)));
+  return text;
 }
 
 KernelKey KeyOf(const ir::Graph& graph, const StepSpec& step) {
@@ -27,8 +32,6 @@ KernelKey KeyOf(const ir::Graph& graph, const StepSpec& step) {
   if (!step.outputs.empty()) key.types[2] = graph.tensor(step.outputs[0]).type;
   return key;
 }
-
-}  // namespace
 
 const Kernel* FindKernel(const ir::Graph& graph, const StepSpec& step, KernelTable kernels) {
   const KernelKey key = KeyOf(graph, step);
@@ -72,6 +75,10 @@ uint64_t CheckSteps(const ir::Graph& graph, const std::vector<StepSpec>& steps, 
     const uint64_t times = scopes.empty() ? 1 : scopes.back().second;
     if (const uint32_t length = ScopeLength(step); length != 0) {
       scopes.emplace_back(s + 1 + length, product(times, std::max(MostTrips(step), 1u)));
+      work += std::min(times, kMost - work);
+      continue;
+    }
+    if (step.op < kFirstKernelOp) {  // A job's own work is the device's to count.
       work += std::min(times, kMost - work);
       continue;
     }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "converter/backend/step_builder.h"
@@ -12,6 +13,9 @@
 
 namespace takt::backend {
 
+/// "conv2d of int8 and int8 to int8, fp32_rne"
+std::string KeyText(const KernelKey& key);
+KernelKey KeyOf(const ir::Graph& graph, const StepSpec& step);
 /// The row of `kernels` that runs the step, or nullptr.
 const Kernel* FindKernel(const ir::Graph& graph, const StepSpec& step, KernelTable kernels);
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "converter/cli/measure.h"
 #include "converter/cli/refusals.h"
 #include "converter/cli/session.h"
+#include "converter/cli/step_costs.h"
 #include "converter/cli/subject.h"
 #include "converter/cli/verbs.h"
 #include "converter/report/plan_report.h"
@@ -22,11 +24,14 @@
 namespace takt::cli {
 namespace {
 
+constexpr int kTraced = 20;
+
 struct Options {
+  std::vector<std::string> files;
   ModelOptions subject;
   MeasureOptions measure;
   JitterOptions jitter;
-  std::string against, junit, markdown;
+  std::string write_costs, against, junit, markdown;
   bool json = false;
 };
 
@@ -40,7 +45,9 @@ Measured Measure(const Options& options, const std::vector<uint8_t>& plan) {
   Measured measured;
   measured.sorted = MeasureWall(options.subject.file, plan, options.measure);
   std::sort(measured.sorted.begin(), measured.sorted.end());
-  measured.step_sums = MeasureSteps(options.subject.file, plan, options.measure);
+  const int traced = std::min(options.measure.iterations, kTraced);
+  for (const auto& times : MeasureSteps(options.subject.file, plan, options.measure, traced))
+    measured.step_sums.push_back(std::accumulate(times.begin(), times.end(), uint64_t{0}));
   return measured;
 }
 
@@ -73,18 +80,8 @@ nlohmann::ordered_json BenchJson(const Options& options, const PlanFile& file, c
   return json;
 }
 
-/// Prints what changed since the baseline; throws if a gate did.
-int RunAgainst(const Options& options) {
-  bool layers = false;
-  const report::Profile before = LoadBaseline(options.against, options.measure.port, layers);
-  Subject subject = LoadSubject(options.subject, options.measure.port, layers);
-  report::Profile& after = subject.profile;
-  if (before.instructions) {
-    after.instructions = CountInstructions(subject.plan, options.measure.port);
-    if (!after.instructions) std::fprintf(stderr, "instructions are not compared: valgrind is not installed\n");
-  }
-  if (before.wall) after.wall = {MeasureWall(options.subject.file, subject.plan, options.measure), HostText()};
-  const report::Comparison comparison = report::Compare(before, after);
+/// The table, and its files. Named after what the subject was compared with.
+void Print(const Options& options, const report::Comparison& comparison) {
   const std::string name = std::filesystem::path(options.against).stem().string();
   std::vector<OutputFile> files;
   if (!options.junit.empty()) files.push_back(TextFile(options.junit, report::ComparisonJUnit(name, comparison)));
@@ -92,11 +89,65 @@ int RunAgainst(const Options& options) {
     files.push_back(TextFile(options.markdown, report::ComparisonMarkdown(name, comparison)));
   WriteFiles(files);
   std::printf("%s", report::ComparisonText(comparison).c_str());
+}
+
+/// The subject on a port: who runs each step, its median nanoseconds, samples of whole invocations.
+report::Profile OnPort(const Options& options, const Subject& subject, const std::string& port) {
+  MeasureOptions measure = options.measure;
+  measure.port = port;
+  const PlanFile file(options.subject.file, subject.plan);
+  report::Profile profile = subject.profile;
+  profile.arenas["runtime"] = PlanNeed(file, port).runtime.bytes;
+  profile.cycles.reset();
+  profile.wall = {MeasureWall(options.subject.file, subject.plan, measure), HostText()};
+  auto times = MeasureSteps(options.subject.file, subject.plan, measure, measure.iterations);
+  for (uint32_t i = 0; i < times.size(); ++i) {
+    std::sort(times[i].begin(), times[i].end());
+    report::StepProfile& step = profile.steps[i];
+    if (!times[i].empty()) step.cycles = Percentile(times[i], 500);
+    const std::string refusal = PortRefusal(port, file.plan(), i);
+    absl::StrAppend(&step.kernel, " on ", refusal.empty() ? port : absl::StrCat("reference (", refusal, ")"));
+  }
+  return profile;
+}
+
+/// Prints how the subject runs on two ports of this host, which only advises.
+int RunAgainstPort(const Options& options) {
+  const Subject subject = LoadSubject(options.subject, options.measure.port, true);
+  if (PlanFile(options.subject.file, subject.plan).plan().device_count() != 0)
+    throw InputError("--against PORT compares kernels of this host: give a plan or model for a CPU");
+  const report::Profile before = OnPort(options, subject, options.against);
+  report::Comparison comparison = report::Compare(before, OnPort(options, subject, options.measure.port));
+  comparison.unit = "median ns";
+  Print(options, comparison);
+  return kDone;
+}
+
+/// Prints what changed since the baseline; throws if a gate did.
+int RunAgainst(const Options& options) {
+  if (IsPort(options.against)) return RunAgainstPort(options);
+  bool layers = false;
+  const report::Profile before = LoadBaseline(options.against, options.measure.port, layers);
+  Subject subject = LoadSubject(options.subject, options.measure.port, layers);
+  report::Profile& after = subject.profile;
+  std::string not_compared;
+  if (before.instructions) {
+    after.instructions = CountInstructions(subject.plan, options.measure.port);
+    if (!after.instructions) {
+      not_compared = "valgrind is not installed";
+    } else if (after.instructions->build != before.instructions->build) {
+      not_compared = absl::StrCat("the baseline is of ", before.instructions->build, ", this is ", BuildText());
+    }
+  }
+  if (before.wall) after.wall = {MeasureWall(options.subject.file, subject.plan, options.measure), HostText()};
+  const report::Comparison comparison = report::Compare(before, after);
+  Print(options, comparison);
   if (comparison.failed() && layers) {
     throw InputError(absl::StrCat(options.subject.file, ": differs from ", options.against,
                                   "; if that is meant: takt baseline update ", options.against, " ",
                                   options.subject.file, " ... --reason 'WHY', with the options of this run"));
   }
+  if (!not_compared.empty()) std::fprintf(stderr, "instructions are not compared: %s\n", not_compared.c_str());
   return kDone;
 }
 
@@ -110,7 +161,13 @@ int RunJitter(const Options& options, const std::vector<uint8_t>& plan) {
   return kDone;
 }
 
-int Run(const Options& options) {
+int Run(Options& options) {
+  if (!options.write_costs.empty()) {
+    Calibrate(options.files, options.subject, options.measure, options.write_costs);
+    return kDone;
+  }
+  if (options.files.size() != 1) throw InputError("several models are measured only with --write-costs; give one");
+  options.subject.file = options.files[0];
   if (!options.against.empty()) return RunAgainst(options);
   if (NamesMachine(options.subject)) return BenchOnMachine(options.subject, options.json);
   const Subject subject = LoadSubject(options.subject, options.measure.port, false);
@@ -143,7 +200,9 @@ void AddBench(CLI::App& app, Action& action) {
   CLI::App* verb =
       app.add_subcommand("bench", "Measures the latency of a plan on this host, or of a model on an emulated machine");
   auto options = std::make_shared<Options>();
-  verb->add_option("plan", options->subject.file, "A .takt plan, or a model that is converted first")->required();
+  verb->add_option("plan", options->files,
+                   "A .takt plan, or a model that is converted first; with --write-costs several")
+      ->required();
   AddInputOptions(*verb, options->measure.inputs);
   AddModelOptions(*verb, options->subject);
   verb->add_option("--port", options->measure.port, "Kernels to run on")->capture_default_str();
@@ -161,8 +220,11 @@ void AddBench(CLI::App& app, Action& action) {
       ->needs(duration);
   verb->add_flag("--realtime", options->jitter.realtime, "Measures jitter with memory locked and SCHED_FIFO")
       ->needs(duration);
+  verb->add_option("--write-costs", options->write_costs,
+                   "File for what each kernel's steps cost on this host (for convert --costs), instead")
+      ->excludes(duration);
   auto* against = verb->add_option("--against", options->against,
-                                   "A baseline (.json) or another plan: prints what changed, and why, instead");
+                                   "A baseline (.json), another plan or port: prints what changed, and why, instead");
   verb->add_option("--junit", options->junit, "File for the comparison as JUnit XML")->needs(against);
   verb->add_option("--markdown", options->markdown, "File for the comparison as Markdown")->needs(against);
   verb->add_flag("--json", options->json, "p50_ns, p90_ns, p99_ns, max_ns and each step's share as JSON");
@@ -174,6 +236,8 @@ void AddBench(CLI::App& app, Action& action) {
           "  takt bench kws.tflite --target ethos-u55-128 --json   # cycles of the machine, not this host's time\n"
           "  takt bench kws.tflite --target ethos-u55-128 --against kws.json   # fails if a cycle changed\n"
           "  takt bench new.takt --against old.takt\n"
+          "  takt bench kws.takt --port xnnpack --against reference\n"
+          "  takt bench kws.tflite vww.tflite --write-costs host.json   # then: takt convert ... --costs host.json\n"
           "Inputs are random (seed 1) unless --input or --random says otherwise.\n") +
       kExitCodes);
   verb->callback([options, &action] { action = [options] { return Run(*options); }; });

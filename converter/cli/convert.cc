@@ -149,13 +149,15 @@ void AddConvert(CLI::App& app, Action& action) {
                  "Prints the graph after each stage, or with =after:STAGE after one (import, a pass, lower)");
   verb->add_flag("--json", options->json, "Report as JSON");
   verb->footer(
-      std::string("Examples:\n"
-                  "  takt convert kws.tflite -o kws.takt\n"
-                  "  takt convert kws.tflite -o kws.takt --numerics tflite --keep-tensors   # for takt compare\n"
-                  "  takt convert resnet.onnx -o resnet.takt --shape input=1x3x224x224 --input-layout nhwc\n"
-                  "  takt convert kws.tflite -o kws.takt --target ethos-u55-128 --set array.width=4\n"
-                  "  takt convert kws.tflite -o kws.takt --emit-c firmware/ --emit-kernels firmware/kernels.h\n"
-                  "Either all files are written, or none.\n") +
+      std::string(
+          "Examples:\n"
+          "  takt convert kws.tflite -o kws.takt\n"
+          "  takt convert kws.tflite -o kws.takt --numerics tflite --keep-tensors   # for takt compare\n"
+          "  takt convert resnet.onnx -o resnet.takt --shape input=1x3x224x224 --input-layout nhwc\n"
+          "  takt convert kws.tflite -o kws.takt --target ethos-u55-128 --set array.width=4\n"
+          "  takt convert kws.tflite -o kws.takt --costs host.json --max-step-us 200   # of takt bench --write-costs\n"
+          "  takt convert kws.tflite -o kws.takt --emit-c firmware/ --emit-kernels firmware/kernels.h\n"
+          "Either all files are written, or none.\n") +
       kExitCodes);
   verb->callback([options, &action] { action = [options] { return Run(*options); }; });
 }

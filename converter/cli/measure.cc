@@ -10,7 +10,6 @@ namespace takt::cli {
 namespace {
 
 constexpr int kShowEvery = 64;
-constexpr int kTraced = 20;
 
 }  // namespace
 
@@ -38,20 +37,20 @@ std::vector<uint64_t> MeasureWall(const std::string& path, const std::vector<uin
   return samples;
 }
 
-std::vector<uint64_t> MeasureSteps(const std::string& path, const std::vector<uint8_t>& plan,
-                                   const MeasureOptions& options) {
+std::vector<std::vector<uint64_t>> MeasureSteps(const std::string& path, const std::vector<uint8_t>& plan,
+                                                const MeasureOptions& options, int invocations) {
   std::vector<TraceEvent> events(4096 + PlanFile(path, plan).plan().step_count());
   Trace trace(events);
   Session session(path, plan, options.port, &trace);
   const auto inputs = MeasuredInputs(session.plan(), options.inputs);
-  std::vector<uint64_t> sums(session.plan().step_count());
-  for (int i = 0; i < std::min(options.iterations, kTraced); ++i) {
+  std::vector<std::vector<uint64_t>> times(session.plan().step_count());
+  for (int i = -options.warmup; i < invocations; ++i) {
     trace.Clear();
     SetInputs(session.net(), inputs);
     Require(path, session.net().Invoke());
-    for (uint32_t k = 0; k < trace.size(); ++k) sums[trace[k].step] += trace[k].end - trace[k].begin;
+    for (uint32_t k = 0; i >= 0 && k < trace.size(); ++k) times[trace[k].step].push_back(trace[k].end - trace[k].begin);
   }
-  return sums;
+  return times;
 }
 
 uint64_t Percentile(const std::vector<uint64_t>& sorted, uint64_t permille) {

@@ -22,9 +22,9 @@ std::vector<std::vector<uint8_t>> MeasuredInputs(const Plan& plan, InputOptions 
 /// Nanoseconds of each invocation, in order.
 std::vector<uint64_t> MeasureWall(const std::string& path, const std::vector<uint8_t>& plan,
                                   const MeasureOptions& options);
-/// Nanoseconds by step, over a few traced invocations.
-std::vector<uint64_t> MeasureSteps(const std::string& path, const std::vector<uint8_t>& plan,
-                                   const MeasureOptions& options);
+/// Nanoseconds of each run of each step, over so many traced invocations.
+std::vector<std::vector<uint64_t>> MeasureSteps(const std::string& path, const std::vector<uint8_t>& plan,
+                                                const MeasureOptions& options, int invocations);
 
 /// The smallest sample that `permille` of all do not exceed.
 uint64_t Percentile(const std::vector<uint64_t>& sorted, uint64_t permille);

@@ -12,6 +12,7 @@
 #include "converter/backend/target.h"
 #include "converter/cli/files.h"
 #include "converter/cli/session.h"
+#include "converter/cli/step_costs.h"
 
 namespace takt::cli {
 namespace {
@@ -87,8 +88,9 @@ void AddModelOptions(CLI::App& verb, ModelOptions& options) {
       ->capture_default_str();
   AddMachineOptions(verb, options.npu);
   verb.add_option("--max-step-us", options.convert.max_step_us,
-                  "Splits jobs so that no step takes longer, for deadlines and preemption (NPU targets)")
+                  "Cuts jobs and steps so that none takes longer, for deadlines and preemption")
       ->check(CLI::Range(1, 1000000000));
+  verb.add_option("--costs", options.costs, "What steps cost on a CPU target: the file of takt bench --write-costs");
 }
 
 /// A file whose name ends in .onnx is ONNX, any other TFLite.
@@ -100,9 +102,12 @@ ConvertedModel ConvertModel(ModelOptions options) {
   ConvertedModel converted;
   converted.machine = ResolveMachine(options.npu, convert.target);
   if (converted.machine) convert.machine = converted.machine->table;
-  if (convert.max_step_us != 0 && !converted.machine) {
+  if (converted.machine && !options.costs.empty())
+    throw InputError("--costs is for CPU targets; a machine states what steps of its host cost");
+  if (!options.costs.empty()) convert.costs = LoadStepCosts(options.costs, convert.target);
+  if (convert.max_step_us != 0 && !converted.machine && !convert.costs) {
     throw InputError(absl::StrCat("--max-step-us wants the cost of steps, which is not known of target ",
-                                  convert.target, "; give an NPU as --target or --machine"));
+                                  convert.target, "; give --costs (takt bench --write-costs makes it), or an NPU"));
   }
   const std::vector<uint8_t> model = ReadFile(options.file);
   if (IsPlan(model))

@@ -14,7 +14,7 @@
 namespace takt::cli {
 
 struct ModelOptions {
-  std::string file, input_layout = "nchw";
+  std::string file, input_layout = "nchw", costs;
   std::vector<std::string> shapes;
   std::vector<std::string> constants;
   CalibrationOptions calibration;

@@ -48,6 +48,10 @@ std::string PortNames() {
 
 }  // namespace
 
+bool IsPort(const std::string& name) {
+  return std::any_of(std::begin(kPorts), std::end(kPorts), [&](const Port& port) { return name == port.name; });
+}
+
 KernelTable PortKernels(const std::string& port) {
   const auto found = std::find_if(std::begin(kPorts), std::end(kPorts), [&](const Port& p) { return port == p.name; });
   if (found != std::end(kPorts)) return found->kernels();

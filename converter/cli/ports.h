@@ -11,6 +11,8 @@ namespace takt::cli {
 /// Rows of a port by its name; throws InputError with the list of ports.
 KernelTable PortKernels(const std::string& port);
 
+bool IsPort(const std::string& name);
+
 /// C++ name of a row of the reference port; empty if it has no such row.
 std::string ReferenceKernelName(const KernelKey& key);
 

@@ -70,6 +70,16 @@ PlanFile::PlanFile(const std::string& path, std::span<const uint8_t> bytes) : pa
   Require(path, plan_.Open(std::span<const std::byte>(bytes_.span())));
 }
 
+std::vector<TensorRef> OperandRefs(const Plan& plan, const StepView& step) {
+  std::vector<TensorRef> refs;
+  for (const uint16_t id : step.operands()) {
+    const TensorView t = plan.tensor(id);
+    const std::byte* data = t.constant ? plan.constant(t.base).bytes.data() + t.offset : nullptr;
+    refs.push_back({const_cast<std::byte*>(data), t.dims, t.strides, t.type, t.rank, t.constant});
+  }
+  return refs;
+}
+
 Requirements PlanNeed(const PlanFile& file, const std::string& port) {
   Requirements need;
   Require(file.path(), ComputeRequirements(file.plan(), PortKernels(port), need));
@@ -101,6 +111,7 @@ Session::Session(const std::string& path, std::span<const uint8_t> plan_bytes, c
   options.runtime = runtime_.span();
   options.kernels = PortKernels(port);
   options.platform.clock.now = [](void*) { return Now(); };
+  options.platform.most_job_ticks = UINT64_MAX;  // The device's time is virtual, this clock's is not.
   options.trace = trace;
   if (plan().device_count() != 0) {
     InitNpu();

@@ -53,6 +53,9 @@ class PlanFile {
   Plan plan_;
 };
 
+/// Inputs, then outputs, as a kernel's functions of shapes see them: only constants have data.
+std::vector<TensorRef> OperandRefs(const Plan& plan, const StepView& step);
+
 /// What a plan needs to run on a port; throws InputError.
 Requirements PlanNeed(const PlanFile& file, const std::string& port);
 

@@ -34,6 +34,7 @@ struct StepChange {
 
 struct Comparison {
   std::vector<TotalChange> totals;
+  std::string unit = "cycles";    ///< Of steps.
   std::vector<StepChange> steps;  ///< By name, in the order of the later profile; steps that are gone come last.
 
   bool failed() const;

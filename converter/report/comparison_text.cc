@@ -67,7 +67,8 @@ std::string ComparisonText(const Comparison& comparison) {
                           ChangeText(total.before, total.after), VerdictText(total.verdict),
                           total.note.empty() ? "" : ": ", total.note);
   }
-  if (!comparison.steps.empty()) absl::StrAppend(&text, "steps that changed (cycles):\n", StepsText(comparison));
+  if (!comparison.steps.empty())
+    absl::StrAppend(&text, "steps that changed (", comparison.unit, "):\n", StepsText(comparison));
   return text;
 }
 
@@ -80,7 +81,8 @@ std::string ComparisonMarkdown(const std::string& name, const Comparison& compar
                     total.note.empty() ? "" : ": ", Cell(total.note), " |\n");
   }
   if (comparison.steps.empty()) return text;
-  absl::StrAppend(&text, "\n| step | cycles before | after | change | why |\n|---|---:|---:|---:|---|\n");
+  absl::StrAppend(&text, "\n| step | ", comparison.unit,
+                  " before | after | change | why |\n|---|---:|---:|---:|---|\n");
   for (const StepChange& step : comparison.steps) {
     absl::StrAppend(&text, "| ", Cell(step.name), " | ", NumberText(step.before), " | ", NumberText(step.after), " | ",
                     ChangeText(step.before, step.after), " | ", Cell(absl::StrJoin(step.why, "; ")), " |\n");

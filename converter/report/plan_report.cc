@@ -204,7 +204,7 @@ std::string SummaryText(const Plan& plan, const Requirements& need) {
   std::string text = absl::StrFormat("%d steps; plan %d bytes (%d of constants, %d beside them)\n", plan.step_count(),
                                      file_bytes, constants, file_bytes - std::min(constants, file_bytes));
   if (const uint64_t longest = LongestStep(plan); longest != 0 && plan.clock_hz() != 0) {
-    absl::StrAppendFormat(&text, "longest step %d cycles, %.3f ms\n", longest,
+    absl::StrAppendFormat(&text, "longest step %d ticks, %.3f ms\n", longest,
                           1e3 * static_cast<double>(longest) / static_cast<double>(plan.clock_hz()));
   }
   for (uint32_t i = 0; i < plan.arena_count(); ++i) {

@@ -151,8 +151,14 @@ void Scheduler::RunUntilIdle() {
 }
 
 uint64_t LongestStep(const Plan& plan) {
-  uint64_t longest = 0;
-  for (const uint64_t cost : plan.costs()) longest = cost > longest ? cost : longest;
+  const std::span<const uint64_t> costs = plan.costs();
+  const uint32_t commit = plan.commit_step();
+  uint64_t longest = 0, run = 0;
+  for (uint32_t i = 0; i < costs.size(); ++i) {
+    const uint64_t before = i > commit ? run : 0;
+    run = costs[i] > UINT64_MAX - before ? UINT64_MAX : before + costs[i];
+    longest = run > longest ? run : longest;
+  }
   return longest;
 }
 

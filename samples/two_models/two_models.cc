@@ -1,6 +1,7 @@
 // Two networks on one core: an image every 1/30 s, and every 1/50 s audio features that must not wait for it.
 //
-//   two_models CAMERA_PLAN AUDIO_PLAN [CAMERA_HZ AUDIO_HZ]      plans with step costs (--target of an NPU machine)
+//   two_models CAMERA_PLAN AUDIO_PLAN [CAMERA_HZ AUDIO_HZ]      plans with step costs (--costs, or --target of an NPU
+//   machine)
 //
 // First on a virtual clock, where each step takes exactly what its plan says; exit code 1 if a deadline is missed
 // there. Then a second on this host's clock, where misses only inform.
@@ -85,7 +86,8 @@ int Run(char** argv, double camera_hz, double audio_hz) {
       return 2;
     }
     if (networks[i].plan.costs().empty()) {
-      std::fprintf(stderr, "%s: states no costs; convert it with --target of an NPU machine\n", argv[1 + i]);
+      std::fprintf(stderr, "%s: states no costs; convert it with --costs, or --target of an NPU machine\n",
+                   argv[1 + i]);
       return 2;
     }
   }

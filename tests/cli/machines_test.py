@@ -40,8 +40,73 @@ class MaxStep(CliTest):
         self.assertFalse((self.out / "a.takt").exists())
 
     def test_cpu_targets_have_no_costs(self):
-        self.fails(1, ["--max-step-us", "not known of target host"], "convert", MODEL, "-o", self.out / "a.takt", "--max-step-us", 5)
+        self.fails(1, ["--max-step-us", "not known of target host", "--write-costs"], "convert", MODEL, "-o", self.out / "a.takt",
+                   "--max-step-us", 5)
         self.assertFalse(self.out.exists())
+
+
+class Costs(CliTest):
+    """bench --write-costs, convert --costs."""
+
+    def calibrate(self, *arguments):
+        path = self.root / "host.json"
+        self.succeeds("bench", MODEL, "--write-costs", path, "--iterations", 5, *arguments)
+        return path
+
+    def test_a_plan_has_the_costs_that_were_measured(self):
+        costs = json.loads(self.calibrate().read_text())
+        self.assertEqual((costs["target"], costs["clock_hz"]), ("host", 10**9))
+        self.assertTrue(all(0 < kernel["tightness"] <= 1 for kernel in costs["kernels"].values()))
+        report = self.json("convert", MODEL, "-o", self.out / "a.takt", "--costs", self.root / "host.json")
+        steps = self.json("bench", self.plan, "--iterations", 1)["steps"]
+        self.assertLess(len(report["steps"]), sum(k["calibrated_steps"] for k in costs["kernels"].values()), "parts count")
+        self.assertEqual(len(report["steps"]), len(steps))
+        self.assertEqual(report["longest_step_ticks"], max(step["cost_ticks"] for step in report["steps"]))
+
+    def test_several_models(self):
+        path = self.root / "both.json"
+        self.succeeds("bench", MODEL, self.plan, "--write-costs", path, "--iterations", 3)
+        both = json.loads(path.read_text())["kernels"]
+        one = json.loads(self.calibrate().read_text())["kernels"]
+        self.assertEqual(both.keys(), one.keys())
+        self.assertGreater(both["softmax of int8 and uint32 to int8, fp32_rne"]["calibrated_steps"], 1)
+        self.fails(1, "only with --write-costs", "bench", MODEL, self.plan)
+
+    def test_steps_are_cut_and_bytes_stay(self):
+        path = self.calibrate()
+        costs = json.loads(path.read_text())
+        for kernel in costs["kernels"].values():  # Figures that every host has.
+            kernel.update(ticks_per_step=100, ticks_per_million=10**9)
+        path.write_text(json.dumps(costs))
+        outputs, counts = [], []
+        for name, bound in (("whole", ()), ("parts", ("--max-step-us", 150000))):
+            plan = self.out / f"{name}.takt"
+            report = self.json("convert", MODEL, "-o", plan, "--costs", path, *bound)
+            counts.append(len(report["steps"]))
+            self.succeeds("run", plan, "--input", self.image, "--output-dir", self.out / name)
+            outputs.append((self.out / name / "out_0.bin").read_bytes())
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertGreater(counts[1], counts[0])
+        self.assertLessEqual(report["longest_step_ticks"], 150000000)
+        self.fails(1, ["takes", "--max-step-us allows 1", "longer bound"], "convert", MODEL, "-o", self.out / "b.takt",
+                   "--costs", path, "--max-step-us", 1)
+        self.assertFalse((self.out / "b.takt").exists())
+
+    def test_faults(self):
+        path = self.calibrate()
+        convert = ("convert", MODEL, "-o", self.out / "a.takt", "--costs")
+        self.fails(1, ["is no file of step costs: is not JSON", "--write-costs"], *convert, self.image)
+        self.fails(1, "has the costs of target host, not of cortex-m4", *convert, path, "--target", "cortex-m4")
+        self.fails(1, "a machine states", *convert, path, "--target", "ethos-u55-128")
+        costs = json.loads(path.read_text())
+        costs["kernels"] = {}
+        path.write_text(json.dumps(costs))
+        self.fails(1, ["the costs have no kernel \"conv2d of int8 and int8 to int8, fp32_rne\"", "takt bench"], *convert, path)
+        npu = self.root / "npu.takt"
+        takt("convert", MODEL, "-o", npu, "--target", "ethos-u55-128")
+        self.fails(1, "states the costs of its host", "bench", npu, "--write-costs", self.out / "a.json")
+        self.fails(1, "measures this host", "bench", MODEL, "--target", "cortex-m4", "--write-costs", self.out / "a.json")
+        self.assertFalse((self.out / "a.json").exists())
 
 
 class Baseline(CliTest):
@@ -88,6 +153,19 @@ class Baseline(CliTest):
         text = self.succeeds("bench", other, "--against", self.plan)
         self.assertRegex(text, "kernel .* fp32_rne -> .* tflite")
         self.assertIn("steps that changed", self.succeeds("bench", MODEL, "--numerics", "tflite", "--against", self.plan))
+
+    def test_ports_compare_with_ports(self):
+        text = self.succeeds("bench", MODEL, "--against", "reference", "--iterations", 5, "--markdown", self.out / "r.md",
+                             "--junit", self.out / "r.xml")
+        self.assertRegex(text, r"median ns +\d+ -> \d+ .*Mann-Whitney")
+        self.assertIn("advisory", (self.out / "r.xml").read_text() + text)
+        self.assertIn("### reference: same", (self.out / "r.md").read_text())
+        self.fails(1, "compares kernels of this host", "bench", MODEL, *self.NPU, "--against", "reference")
+        if "xnnpack" not in takt("bench", MODEL, "--port", "none").stderr:
+            self.skipTest("this build has no second port")
+        text = self.succeeds("bench", MODEL, "--port", "xnnpack", "--against", "reference", "--iterations", 5)
+        self.assertRegex(text, r"steps that changed \(median ns\)")
+        self.assertRegex(text, r"kernel conv2d int8 fp32_rne on reference -> conv2d int8 fp32_rne on xnnpack")
 
     def test_wall_time_advises(self):
         base = self.out / "host.json"

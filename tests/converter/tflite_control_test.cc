@@ -7,6 +7,7 @@
 #include "converter/backend/convert.h"
 #include "tests/converter/tflite_builder.h"
 #include "tests/support/plan_runner.h"
+#include "tests/support/unit_costs.h"
 
 namespace takt::test {
 namespace {
@@ -244,6 +245,21 @@ TEST(TfliteControl, OfQuantizedGraphs) {
     EXPECT_EQ(power.runner->Run({Stored({1, 10}), Packed(std::vector<int32_t>{1})})[0], Stored({2, 30}));
     EXPECT_EQ(power.runner->Run({Stored({1, 2}), Packed(std::vector<int32_t>{3})})[0], Stored({8, 54}));
   }
+}
+
+TEST(TfliteControl, ScopesGrowWithStepsThatAreCut) {
+  ConvertOptions options;
+  options.costs = UnitCosts();
+  options.max_step_us = 2;  // One element, and the step's own.
+  options.max_trips = 4;
+  Program choice(Choice(), options);
+  EXPECT_GE(choice.Count(Op::kAdd), 2);
+  EXPECT_EQ(choice.Run({{1}, Packed(Floats{5, 7})}), (Floats{7, 10}));
+  EXPECT_EQ(choice.Run({{0}, Packed(Floats{5, 7})}), (Floats{10, 21}));
+  Program power(Power(false), options);
+  EXPECT_GE(power.Count(Op::kMul), 2);
+  for (const auto& [n, want] : {std::pair{0, Floats{1, 10}}, {1, Floats{2, 30}}, {4, Floats{16, 810}}})
+    EXPECT_EQ(power.Run({Packed(Floats{1, 10}), Packed(std::vector<int32_t>{n})}), want);
 }
 
 TEST(TfliteWhile, AsksForABound) {

@@ -8,7 +8,9 @@
 #include <limits>
 
 #include "converter/ir/op_def.h"
+#include "schema/plan_generated.h"
 #include "tests/ops/plan_run.h"
+#include "tests/support/unit_costs.h"
 
 namespace takt::test {
 namespace {
@@ -225,6 +227,24 @@ void AsReal(const OpTraits& traits, const OpCase& c, Results& oracle) {
   }
 }
 
+/// The same bytes from steps of at most a quarter of the work, where they can be cut so.
+void RunInParts(const ir::Graph& graph, Numerics numerics, const std::vector<uint8_t>& plan,
+                const std::vector<std::vector<uint8_t>>& inputs, const std::vector<std::vector<uint8_t>>& outputs) {
+  ConvertOptions options;
+  options.numerics = numerics;
+  options.costs = UnitCosts();
+  options.max_step_us = std::max<uint64_t>(2, schema::GetPlan(plan.data())->limits()->work() / 4);
+  const Conversion parts = ConvertGraph(graph, {}, options);
+  if (!parts.plan.empty()) {
+    EXPECT_EQ(RunOnPorts(parts.plan, inputs), outputs) << "in parts";
+    return;
+  }
+  for (const Diagnostic& d : parts.diagnostics.all()) {
+    if (d.severity != Severity::kError) continue;
+    EXPECT_NE(d.message.find("--max-step-us allows"), std::string::npos) << d.ToString();
+  }
+}
+
 void RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numerics) {
   Results oracle = traits.oracle(c, in);
   ASSERT_EQ(oracle.size(), c.outputs.size());
@@ -243,6 +263,7 @@ void RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numeri
   const auto outputs = RunOnPorts(plan, inputs);
 
   if (outputs.size() != c.outputs.size()) return;  // RunOnPorts has reported why.
+  RunInParts(graph, numerics, plan, inputs, outputs);
   for (size_t i = 0; i < outputs.size(); ++i)
     Comparison(traits, c, c.outputs[i], numerics)
         .Run(oracle[i], exact.empty() ? nullptr : &exact[i], Unpack(c.outputs[i].type, outputs[i]));

@@ -1,0 +1,35 @@
+// Cuts long steps of a CPU into parts, so that a run can be stopped or preempted between them.
+#ifndef TAKT_CONVERTER_BACKEND_STEP_SPLIT_H_
+#define TAKT_CONVERTER_BACKEND_STEP_SPLIT_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "converter/backend/step_builder.h"
+#include "converter/base/diagnostics.h"
+#include "converter/ir/graph.h"
+#include "engine/core/kernel.h"
+
+namespace takt::backend {
+
+/// Ticks of a step.
+using StepCost = std::function<uint64_t(const StepSpec& step)>;
+
+struct StepBound {
+  uint64_t ticks = UINT64_MAX;  ///< Of one step.
+  uint64_t clock_hz = 1;        ///< For messages.
+
+  double Microseconds(uint64_t of) const { return 1e6 * static_cast<double>(of) / static_cast<double>(clock_hz); }
+};
+
+/// Cuts each step of a kernel that costs more than the bound in halves along the outermost dimension of its output that
+/// can be cut, and those again: rows of an image, then columns, then channels. Parts read and write dense views of the
+/// operands, so that outputs keep their bytes; weights of channels are cut with them. `costs` has one entry a step.
+/// A step that stays too long is an error. Steps of devices stay as they are; control steps keep their scopes.
+void SplitSteps(ir::Graph& graph, std::vector<StepSpec>& steps, std::vector<uint64_t>& costs, const StepBound& bound,
+                const StepCost& cost, KernelTable kernels, Diagnostics& diagnostics);
+
+}  // namespace takt::backend
+
+#endif  // TAKT_CONVERTER_BACKEND_STEP_SPLIT_H_

@@ -150,7 +150,8 @@ Status Interpreter::Init(const Plan& plan, const InitOptions& options) {
   commit_ = plan.commit_step();
   status_ = {};
   plan_ = &plan;
-  const Status status = BindSteps(extent.persistent);
+  Status status = CheckDevices();
+  if (status.ok()) status = BindSteps(extent.persistent);
   if (!status.ok()) {
     plan_ = nullptr;
     return status;
@@ -205,10 +206,12 @@ Status Interpreter::BindSteps(uint32_t scratch_offset) {
       trips *= max_trips;
     }
   }
-  return PrepareJobs();
+  return {};
 }
 
 Status Interpreter::InitStep(uint32_t step, uint64_t& work) {
+  const StepView s = plan_->step(step);
+  if (s.op == Op::kSubmit) return RunJob(s.job(), &work);
   const Kernel* kernel = binding(step);
   if (kernel == nullptr) return {};
   Bound bound;
@@ -217,8 +220,11 @@ Status Interpreter::InitStep(uint32_t step, uint64_t& work) {
   return kernel->prepare != nullptr ? kernel->prepare(bound.call) : Status();
 }
 
-/// No device is asked to hold more jobs than its queue does.
-Status Interpreter::CheckQueues() const {
+/// Every device is there, and is not asked to hold more jobs than its queue does.
+Status Interpreter::CheckDevices() const {
+  for (uint32_t d = 0; d < plan_->device_count(); ++d) {
+    if (devices_[d] == nullptr) return {StatusCode::kInvalidArgument, Site::kInitDevice, d};
+  }
   uint8_t in_flight[kMaxDevices] = {};
   for (uint32_t i = 0; i < plan_->step_count(); ++i) {
     const StepView s = plan_->step(i);
@@ -228,17 +234,6 @@ Status Interpreter::CheckQueues() const {
     if (n > devices_[s.device()]->caps().queue_depth) {
       return {StatusCode::kUnsupported, Site::kInitDevice, s.device(), static_cast<uint16_t>(i)};
     }
-  }
-  return {};
-}
-
-Status Interpreter::PrepareJobs() {
-  for (uint32_t d = 0; d < plan_->device_count(); ++d) {
-    if (devices_[d] == nullptr) return {StatusCode::kInvalidArgument, Site::kInitDevice, d};
-  }
-  TAKT_TRY(CheckQueues());
-  for (uint32_t j = 0; j < plan_->job_count(); ++j) {
-    TAKT_TRY(RunJob(static_cast<uint16_t>(j), true));
   }
   return {};
 }

@@ -96,7 +96,8 @@ class Interpreter {
   /// kInvalidArgument (kInitOverlap, kInitDevice).
   Status Init(const Plan& plan, const InitOptions& options);
 
-  /// Runs all steps. kLimitExceeded (kInvokeTrips; detail: trips) if a loop wants more trips than the plan gives it.
+  /// Runs all steps. kLimitExceeded (kInvokeTrips; detail: trips) if a loop wants more trips than the plan gives it;
+  /// kDeviceFault, at kInvokeDeadline if a job outlasts the platform's watchdog (detail: job), which then is stopped.
   Status Invoke() { return Invoke(kNoDeadline); }
   /// Starts no step at or after `deadline` (ticks of the clock) and ends the jobs in flight then, at once if the device
   /// can cancel, else at their end: kDeadlineExceeded (detail: ticks late). The commit of shadowed states, once begun,
@@ -164,8 +165,7 @@ class Interpreter {
   Status BindArenas(const Plan& plan, std::span<const std::span<std::byte>> arenas);
   Status BindSteps(uint32_t scratch_offset);
   Status InitStep(uint32_t step, uint64_t& work);
-  Status CheckQueues() const;
-  Status PrepareJobs();
+  Status CheckDevices() const;
   void BindOperands(uint32_t step, Bound& bound) const;
   std::byte* Address(uint32_t tensor, const TensorView& view) const;
   TensorInfo Info(const BindingView& binding) const;
@@ -174,10 +174,12 @@ class Interpreter {
   bool Written(uint32_t tensor) const;
   bool OverlapsBound(std::span<const std::byte> buffer, const Rebound* own) const;
   void Drop();
+  void StopDevices();
+  uint64_t GivesUpAt(uint64_t cost) const;
   Progress RunStep();
   Progress RunDevice(const StepView& step);
   Progress AdvanceLoops();
-  Status RunJob(uint16_t job, bool prepare);
+  Status RunJob(uint16_t job, uint64_t* work);
   void CleanCaches(const JobView& view, uint16_t job) const;
   void InvalidateCaches(const JobView& view, uint16_t job) const;
   Progress Fail(Status status);
@@ -200,7 +202,8 @@ class Interpreter {
   uint32_t jobs_in_flight_ = 0;
   uint16_t poison_ = kNoTensor;  ///< State that a dropped run left half updated.
   bool running_ = false;
-  WaitLimit wait_;  ///< Of Invoke; without `cancel`, steps poll.
+  WaitLimit wait_;        ///< Of Invoke; without `cancel`, steps poll.
+  uint64_t give_up_ = 0;  ///< When the job that is waited for has hung; 0: none is.
   Status status_;
   std::atomic<bool> cancel_{false};
 };

@@ -12,19 +12,35 @@ Status Interpreter::Begin() {
   loop_depth_ = 0;
   status_ = {};
   wait_ = {};
+  give_up_ = 0;
   running_ = true;
   return {};
+}
+
+/// When a wait that begins now, for what the plan says costs `cost`, has lasted too long.
+uint64_t Interpreter::GivesUpAt(uint64_t cost) const {
+  uint64_t ticks = platform_.most_job_ticks;
+  if (ticks == 0) ticks = cost == 0 || cost > kNoDeadline / kHangFactor ? kNoDeadline : kHangFactor * cost;
+  const uint64_t now = platform_.clock.Now();
+  return platform_.clock.now == nullptr || ticks >= kNoDeadline - now ? kNoDeadline : now + ticks;
+}
+
+/// No job stays in flight, unless a device that cannot cancel has hung.
+void Interpreter::StopDevices() {
+  uint64_t cost = 0;
+  for (const uint64_t c : plan_->costs()) cost = c > kNoDeadline - cost ? kNoDeadline : cost + c;
+  for (uint32_t i = 0; i < plan_->device_count(); ++i) {
+    const Status stopped = devices_[i]->Stop(platform_.clock, GivesUpAt(cost));
+    if (!stopped.ok() && platform_.panic != nullptr) platform_.panic(platform_.context, stopped);
+  }
+  jobs_in_flight_ = 0;
 }
 
 /// Ends a run that is under way: no job stays in flight, and a state that it updates in place is a state no more.
 void Interpreter::Drop() {
   if (!running_) return;
   running_ = false;
-  for (uint32_t i = 0; jobs_in_flight_ != 0 && i < plan_->device_count(); ++i) {
-    const Status stopped = devices_[i]->Stop();
-    if (!stopped.ok() && platform_.panic != nullptr) platform_.panic(platform_.context, stopped);
-  }
-  jobs_in_flight_ = 0;
+  if (jobs_in_flight_ != 0) StopDevices();
   for (uint32_t i = 0; cursor_ != 0 && i < plan_->state_count(); ++i) {
     if (plan_->state(i).shadow == kNoTensor) poison_ = static_cast<uint16_t>(i);
   }
@@ -128,7 +144,8 @@ Progress Interpreter::AdvanceLoops() {
   return Progress::kMore;
 }
 
-Status Interpreter::RunJob(uint16_t id, bool prepare) {
+/// Prepares the job where there is `work` to count, else submits it.
+Status Interpreter::RunJob(uint16_t id, uint64_t* work) {
   const JobView view = plan_->job(id);
   std::span<std::byte> bases[kMaxJobBases];
   uint32_t read_only = 0;
@@ -138,7 +155,7 @@ Status Interpreter::RunJob(uint16_t id, bool prepare) {
   }
   const Job job{id, plan_->constant(view.stream).bytes, {bases, view.bases.size()}, read_only};
   Device& device = *devices_[view.device];
-  if (prepare) return device.Prepare(job);
+  if (work != nullptr) return device.Prepare(job, *work);
   if (!device.caps().coherent) CleanCaches(view, id);
   TAKT_TRY(device.Submit(job));
   ++jobs_in_flight_;
@@ -166,12 +183,18 @@ Progress Interpreter::RunDevice(const StepView& step) {
   const uint16_t job = step.job();
   Status status;
   if (step.op == Op::kSubmit) {
-    status = RunJob(job, false);
+    status = RunJob(job, nullptr);
     return status.ok() ? Progress::kMore : Fail(status);
   }
   Device& device = *devices_[step.device()];
-  const JobState state = wait_.cancel != nullptr ? device.Wait(job, wait_, status) : device.Poll(job, status);
-  if (state == JobState::kRunning) return Progress::kWaiting;
+  if (give_up_ == 0) give_up_ = GivesUpAt(plan_->costs().empty() ? 0 : plan_->costs()[cursor_]);
+  const WaitLimit limit{wait_.deadline < give_up_ ? wait_.deadline : give_up_, wait_.cancel};
+  const JobState state = wait_.cancel != nullptr ? device.Wait(job, limit, status) : device.Poll(job, status);
+  if (state == JobState::kRunning) {
+    if (platform_.clock.Now() < give_up_) return Progress::kWaiting;
+    return Fail({StatusCode::kDeviceFault, Site::kInvokeDeadline, job});
+  }
+  give_up_ = 0;
   --jobs_in_flight_;
   if (state == JobState::kFailed) {
     return Fail(status.ok() ? Status(StatusCode::kDeviceFault, Site::kDeviceState, job) : status);

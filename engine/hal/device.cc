@@ -25,14 +25,14 @@ JobState Device::Retire(int slot, JobState state) {
   return state;
 }
 
-Status Device::Prepare(const Job& job) {
+Status Device::Prepare(const Job& job, uint64_t& work) {
   if (busy()) return NotNow(job.id);
   for (uint32_t i = 0; i < job.bases.size(); ++i) {
     if (reinterpret_cast<uintptr_t>(job.bases[i].data()) % caps_.base_alignment != 0) {
       return {StatusCode::kMisaligned, Site::kDeviceBase, i};
     }
   }
-  return DoPrepare(job);
+  return DoPrepare(job, work);
 }
 
 Status Device::Submit(const Job& job) {
@@ -70,11 +70,13 @@ Status Device::Cancel() {
   return {};
 }
 
-Status Device::Stop() {
+Status Device::Stop(const Clock& clock, uint64_t give_up) {
   if (caps_.can_cancel) return Cancel();
   while (busy()) {
     Status ignored;
-    (void)Wait(in_flight_[0], {}, ignored);
+    const JobState state = Wait(in_flight_[0], {give_up, nullptr}, ignored);
+    if (state == JobState::kRunning && clock.Now() >= give_up)
+      return {StatusCode::kDeviceFault, Site::kDeviceState, in_flight_[0]};
   }
   return {};
 }

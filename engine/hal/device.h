@@ -6,6 +6,7 @@
 
 #include "engine/base/status.h"
 #include "engine/hal/job.h"
+#include "engine/hal/platform.h"
 
 namespace takt {
 
@@ -36,9 +37,10 @@ class Device {
   Device& operator=(const Device&) = delete;
   const DeviceCaps& caps() const { return caps_; }
 
-  /// Validates the whole stream against the bases' sizes; called once for each job at Init, with nothing in flight.
-  /// kMisaligned (kDeviceBase; detail: base) if a base breaks the caps.
-  Status Prepare(const Job& job);
+  /// Validates the whole stream against the bases' sizes, and adds its inner iterations to `work`, saturating; called
+  /// at Init for each step that submits the job, with nothing in flight. kMisaligned (kDeviceBase; detail: base) if a
+  /// base breaks the caps.
+  Status Prepare(const Job& job, uint64_t& work);
   /// Starts a job and returns. kInvalidState if the queue is full or the job in flight already.
   Status Submit(const Job& job);
   /// State of a job in flight; kDone and kFailed take it off the queue. A job that is not in flight is kFailed with
@@ -48,8 +50,9 @@ class Device {
   JobState Wait(uint16_t job, const WaitLimit& limit, Status& status);
   /// Ends all jobs in flight at once; their outputs are undefined. kUnsupported if the caps do not have it.
   Status Cancel();
-  /// Leaves nothing in flight: cancels, or waits for the jobs' end where the device cannot.
-  Status Stop();
+  /// Leaves nothing in flight: cancels, or waits for the jobs' end where the device cannot. kDeviceFault (detail: job)
+  /// if one still runs at `give_up`, in ticks of `clock`.
+  Status Stop(const Clock& clock, uint64_t give_up);
   /// Back to the state after power-up, whatever is in flight; jobs have to be prepared again.
   Status Reset();
   bool busy() const { return count_ != 0; }
@@ -60,7 +63,7 @@ class Device {
   ~Device() = default;
 
  private:
-  virtual Status DoPrepare(const Job& job) = 0;
+  virtual Status DoPrepare(const Job& job, uint64_t& work) = 0;
   virtual Status DoSubmit(const Job& job) = 0;
   virtual JobState DoPoll(uint16_t job, Status& status) = 0;
   /// May return kRunning early; the caller asks again.

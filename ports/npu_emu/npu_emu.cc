@@ -54,7 +54,7 @@ Status NpuEmu::Init(std::span<const uint8_t> machine, std::span<std::byte> works
   return Reset();
 }
 
-Status NpuEmu::DoPrepare(const Job& job) {
+Status NpuEmu::DoPrepare(const Job& job, uint64_t& work) {
   if (clock_ == nullptr) return {StatusCode::kInvalidState, Site::kDeviceState};
   if (job.id >= kMaxJobs) return {StatusCode::kLimitExceeded, Site::kDeviceState, job.id};
   Stream stream;
@@ -62,8 +62,8 @@ Status NpuEmu::DoPrepare(const Job& job) {
   BaseLimits bases[kMaxBases];
   for (size_t i = 0; i < job.bases.size(); ++i) bases[i] = {job.bases[i].size(), (job.read_only >> i & 1) == 0};
   const Layout layout(machine_);
-  TAKT_TRY(
-      CheckStream(stream, machine_, {bases, job.bases.size()}, workspace_.subspan(static_cast<size_t>(layout.marks))));
+  const std::span<std::byte> marks = workspace_.subspan(static_cast<size_t>(layout.marks));
+  TAKT_TRY(CheckStream(stream, machine_, {bases, job.bases.size()}, marks, work));
   Timing timing;
   TAKT_TRY(Evaluate(stream, machine_, timing));
   cycles_[job.id] = timing.Cycles(machine_);

@@ -45,7 +45,7 @@ class NpuEmu final : public Device {
   uint64_t cycles(uint16_t job) const { return job < kMaxJobs ? cycles_[job] : 0; }
 
  private:
-  Status DoPrepare(const Job& job) override;
+  Status DoPrepare(const Job& job, uint64_t& work) override;
   Status DoSubmit(const Job& job) override;
   JobState DoPoll(uint16_t job, Status& status) override;
   JobState DoWait(uint16_t job, const WaitLimit& limit, Status& status) override;

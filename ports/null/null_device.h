@@ -12,7 +12,7 @@ class NullDevice final : public Device {
 
  private:
   /// Check every command against the bases' sizes here: nothing is checked after it.
-  Status DoPrepare(const Job&) override { return {}; }
+  Status DoPrepare(const Job&, uint64_t&) override { return {}; }
   /// Start the hardware and return.
   Status DoSubmit(const Job&) override { return {}; }
   /// Read the hardware's state; kFailed with the fault in `status`.

@@ -32,8 +32,8 @@ const Kernel* const kTable[] = {&kCopy};
 /// OneOfEverything on a device whose jobs take 10 ticks: step 0 at tick 0, the job in [1, 11), step 2 at 1, the wait
 /// from 2.
 struct Net {
-  explicit Net(const DeviceCaps& caps = {}, const PlanSpec& spec = test::OneOfEverything())
-      : device(now, 10, caps), file(spec.Pack()) {
+  explicit Net(const DeviceCaps& caps = {}, const PlanSpec& spec = test::OneOfEverything(), uint64_t job_ticks = 10)
+      : device(now, job_ticks, caps), file(spec.Pack()) {
     now.ticks = 0;
     EXPECT_EQ(plan.Open(file.view()), Status());
   }
@@ -123,6 +123,68 @@ TEST(DeviceTest, ADeviceThatCannotCancelMakesTheRunLateByTheJobsRest) {
   EXPECT_EQ(n.net.Invoke(5), Status(StatusCode::kDeadlineExceeded, Site::kInvokeDeadline, 6, 3));
   EXPECT_EQ(n.device.log, "p0s0d0");
   EXPECT_EQ(n.device.Cancel().code(), StatusCode::kUnsupported);
+}
+
+/// The wait begins at tick 2.
+TEST(DeviceTest, AJobThatOutlastsTheWatchdogFailsTheRun) {
+  PlanSpec spec = test::OneOfEverything();
+  spec.costs = {1, 0, 1, 20, 1, 1, 1, 1, 1, 1};
+  const Status hung(StatusCode::kDeviceFault, Site::kInvokeDeadline, 0, 3);
+  for (const auto& [given, bound] : {std::pair<uint64_t, uint64_t>{0, 20 * kHangFactor}, {50, 50}}) {
+    Net n({}, spec, 1000000);
+    n.platform.most_job_ticks = given;
+    ASSERT_EQ(n.Init(), Status());
+    EXPECT_EQ(n.net.Invoke(), hung);
+    EXPECT_EQ(now.ticks, 2 + bound);
+    EXPECT_EQ(n.device.log, "p0s0c0");
+    EXPECT_EQ(n.net.Invoke(now.ticks + 10).code(), StatusCode::kDeadlineExceeded) << "what comes first counts";
+    EXPECT_EQ(n.net.Invoke(), hung) << "each wait has its own time";
+
+    ASSERT_EQ(n.net.Begin(), Status());
+    n.device.poll_ticks = 7;
+    Progress progress = n.net.Step(100);
+    while (progress == Progress::kWaiting) progress = n.net.Step(100);
+    EXPECT_EQ(progress, Progress::kFailed);
+    EXPECT_EQ(n.net.status(), hung);
+  }
+  Net patient({}, spec, 1000000);
+  patient.platform.most_job_ticks = UINT64_MAX;
+  ASSERT_EQ(patient.Init(), Status());
+  EXPECT_EQ(patient.net.Invoke(), Status());
+}
+
+TEST(DeviceTest, WorkOfJobsCounts) {
+  PlanSpec spec = test::OneOfEverything();
+  spec.limits.mutate_work(0);
+  Net n({}, spec);
+  uint64_t least = 0;
+  for (const uint64_t job_work : {1, 1001}) {
+    n.device.job_work = job_work;
+    uint64_t work = 1;
+    for (;; ++work) {
+      PlanOptions options;
+      options.limits.work = work;
+      ASSERT_EQ(n.plan.Open(n.file.view(), options), Status());
+      const Status status = n.Init();
+      if (status.ok()) break;
+      ASSERT_EQ(status.code(), StatusCode::kLimitExceeded);
+      ASSERT_EQ(status.site(), Site::kInitWork);
+    }
+    EXPECT_EQ(work - least, job_work == 1 ? work : 1000);
+    least = work;
+  }
+}
+
+TEST(DeviceTest, AHungDeviceThatCannotCancelIsGivenUp) {
+  PlanSpec spec = test::OneOfEverything();
+  spec.costs = {1, 0, 1, 20, 1, 1, 1, 1, 1, 1};
+  static Status told;
+  Net n({.can_cancel = false}, spec, 1000000);
+  n.platform.panic = [](void*, Status status) { told = status; };
+  ASSERT_EQ(n.Init(), Status());
+  EXPECT_EQ(n.net.Invoke(), Status(StatusCode::kDeviceFault, Site::kInvokeDeadline, 0, 3));
+  EXPECT_EQ(told, Status(StatusCode::kDeviceFault, Site::kDeviceState, 0));
+  EXPECT_EQ(now.ticks, 2 + 20 * kHangFactor + 28 * kHangFactor) << "the job's bound, then the plan's";
 }
 
 TEST(DeviceTest, ADeviceThatDoesNotStopIsAPanic) {

@@ -77,17 +77,22 @@ const std::vector<Port>& Ports() {
   return ports;
 }
 
+bool Prepare(Bench& b, const Job& job) {
+  uint64_t work = 0;
+  return b.device().Prepare(job, work).ok();
+}
+
 /// Each case gives what went wrong, or "".
 std::string JobsComputeWhatTheirStreamSays(Bench& b) {
   for (int i = 0; i < 64; ++i) b.in[i] = static_cast<std::byte>(i * 3);
-  if (!b.device().Prepare(b.job()).ok() || !b.device().Submit(b.job()).ok()) return "refused";
+  if (!Prepare(b, b.job()) || !b.device().Submit(b.job()).ok()) return "refused";
   Status status;
   if (b.device().Wait(0, {}, status) != JobState::kDone) return "not done";
   return std::memcmp(b.in, b.out, 64) == 0 ? "" : "wrong bytes";
 }
 
 std::string PollEndsWithoutWait(Bench& b) {
-  if (!b.device().Prepare(b.job()).ok() || !b.device().Submit(b.job()).ok()) return "refused";
+  if (!Prepare(b, b.job()) || !b.device().Submit(b.job()).ok()) return "refused";
   Status status;
   for (int i = 0; i < 1000000; ++i) {
     if (b.device().Poll(0, status) == JobState::kDone) return b.device().busy() ? "still busy" : "";
@@ -96,7 +101,7 @@ std::string PollEndsWithoutWait(Bench& b) {
 }
 
 std::string OneJobIsInFlightOnce(Bench& b) {
-  if (!b.device().Prepare(b.job()).ok() || !b.device().Submit(b.job()).ok()) return "refused";
+  if (!Prepare(b, b.job()) || !b.device().Submit(b.job()).ok()) return "refused";
   return b.device().Submit(b.job()).code() == StatusCode::kInvalidState ? "" : "accepted twice";
 }
 
@@ -105,14 +110,14 @@ std::string BrokenStreamsAreRefused(Bench& b) {
   cut.resize(cut.size() / 2);
   Job job = b.job();
   job.stream = cut;
-  if (b.device().Prepare(job).ok()) return "a stream cut in half passed";
+  if (Prepare(b, job)) return "a stream cut in half passed";
   job = b.job();
   job.read_only = 2;
-  return b.device().Prepare(job).ok() ? "a constant may be written" : "";
+  return Prepare(b, job) ? "a constant may be written" : "";
 }
 
 std::string WaitStopsAtItsDeadline(Bench& b) {
-  if (!b.device().Prepare(b.job()).ok() || !b.device().Submit(b.job()).ok()) return "refused";
+  if (!Prepare(b, b.job()) || !b.device().Submit(b.job()).ok()) return "refused";
   Status status;
   const uint64_t deadline = b.now() + 1;
   if (b.device().Wait(0, {.deadline = deadline}, status) != JobState::kRunning) return "done too early";
@@ -120,7 +125,7 @@ std::string WaitStopsAtItsDeadline(Bench& b) {
 }
 
 std::string CancelledJobsAreGone(Bench& b) {
-  if (!b.device().Prepare(b.job()).ok() || !b.device().Submit(b.job()).ok()) return "refused";
+  if (!Prepare(b, b.job()) || !b.device().Submit(b.job()).ok()) return "refused";
   Status status;
   if (b.device().Poll(0, status) != JobState::kRunning) return "nothing to cancel";
   if (!b.device().Cancel().ok() || b.device().busy()) return "still busy";
@@ -128,8 +133,7 @@ std::string CancelledJobsAreGone(Bench& b) {
 }
 
 std::string ResetForgetsEverything(Bench& b) {
-  if (!b.device().Prepare(b.job()).ok() || !b.device().Submit(b.job()).ok() || !b.device().Reset().ok())
-    return "refused";
+  if (!Prepare(b, b.job()) || !b.device().Submit(b.job()).ok() || !b.device().Reset().ok()) return "refused";
   const DeviceCounters counters = b.device().counters();
   return !b.device().busy() && counters.busy_ticks == 0 ? "" : "something is left";
 }

@@ -57,6 +57,9 @@ class System {
     std::memcpy(Bytes(file_).data(), original_.data(), original_.size());
     const std::span<const std::byte> bytes = Bytes(file_).first(original_.size());
     EXPECT_EQ(plan_.Open(bytes), Status());
+    PlanOptions options;  // What the plan says it does is what Init counts.
+    options.limits.work = plan_.limits().work;
+    EXPECT_EQ(plan_.Open(bytes, options), Status());
   }
   Status Init() {
     return net_.Init(plan_, {.arenas = arenas_,
@@ -88,6 +91,7 @@ class System {
     return {};
   }
   npu::NpuEmu& device() { return device_; }
+  uint64_t run_cycles() const { return run_cycles_; }  ///< Of the first run.
 
  private:
   std::vector<uint8_t> original_;
@@ -181,6 +185,20 @@ TEST(FaultTest, TenThousandInjections) {
       EXPECT_GT(f.scrubbed, 0);
     }
   }
+}
+
+TEST(FaultTest, AHangEndsWithoutADeadline) {
+  System npu("ethos-u55-32");
+  ASSERT_EQ(npu.Init(), Status());
+  std::mt19937 random(4);
+  const std::vector<uint8_t> input = RandomInput(random);
+  npu.device().Inject({FaultKind::kHang, 0, 0, 0});
+  const Status status = npu.Run(input);  // The first run has no deadline.
+  EXPECT_EQ(status.code(), StatusCode::kDeviceFault);
+  EXPECT_NE(status.step(), Status::kNoStep);
+  EXPECT_LE(npu.run_cycles(), kHangFactor * npu.device().cycles(0));
+  ASSERT_EQ(npu.Recover(), Status());
+  EXPECT_EQ(npu.Run(input), Status());
 }
 
 /// An NPU that fails again and again: the plan for the host gives the same bytes.

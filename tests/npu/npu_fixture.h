@@ -45,7 +45,8 @@ struct Built {
   }
   Status Check(const Machine& machine, std::vector<BaseLimits> bases = {{4096, true}, {4096, true}}) const {
     std::vector<std::byte> marks(MarkBytes(machine));
-    return CheckStream(stream, machine, bases, marks);
+    uint64_t work = 0;
+    return CheckStream(stream, machine, bases, marks, work);
   }
   Timing Time(const Machine& machine) const {
     Timing timing;

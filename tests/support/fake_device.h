@@ -30,6 +30,7 @@ class FakeDevice final : public Device {
   bool fail = false;        ///< The jobs of now on fail at their end.
   bool stuck = false;       ///< Cancel does not work.
   uint64_t poll_ticks = 0;  ///< That a poll takes.
+  uint64_t job_work = 0;    ///< Inner iterations of a job.
 
  private:
   struct Running {
@@ -38,7 +39,10 @@ class FakeDevice final : public Device {
     std::span<std::byte> bases[2];
   };
 
-  Status DoPrepare(const Job& job) override { return Log('p', job.id); }
+  Status DoPrepare(const Job& job, uint64_t& work) override {
+    work += job_work;
+    return Log('p', job.id);
+  }
   Status DoSubmit(const Job& job) override {
     running_.push_back({job.id, clock_.ticks + job_ticks_, {job.bases[0], job.bases[1]}});
     busy_ticks_ += job_ticks_;

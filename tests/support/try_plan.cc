@@ -32,7 +32,7 @@ class IdleDevice final : public Device {
   IdleDevice() : Device({.queue_depth = kMaxJobsInFlight}) {}
 
  private:
-  Status DoPrepare(const Job&) override { return {}; }
+  Status DoPrepare(const Job&, uint64_t&) override { return {}; }
   Status DoSubmit(const Job&) override { return {}; }
   JobState DoPoll(uint16_t, Status&) override { return JobState::kDone; }
   Status DoCancel() override { return {}; }

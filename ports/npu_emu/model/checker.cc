@@ -287,6 +287,34 @@ Status CheckFields(const Command& command) {
   return ok ? Status() : Bad(Site::kNpuCommand);
 }
 
+/// Inner iterations of a command that stays in its memory, which keeps the products below 2^60.
+uint64_t WorkOf(const Command& command) {
+  switch (command.op) {
+    case MicroOp::kCopy: {
+      const auto op = command.as<Copy>();
+      return 1 + uint64_t{op.planes} * op.rows * op.row_bytes;
+    }
+    case MicroOp::kContract:
+      return 1 + ContractionOf(command.as<Contract>()).macs();
+    case MicroOp::kDepthwise:
+      return 1 + ContractionOf(command.as<Depthwise>()).macs();
+    case MicroOp::kPool: {
+      const auto op = command.as<Pool>();
+      return 1 + uint64_t{op.out_height} * op.out_width * op.channels * op.kernel_h * op.kernel_w;
+    }
+    case MicroOp::kRequantize: {
+      const auto op = command.as<Requantize>();
+      return 1 + uint64_t{op.pixels} * op.channels;
+    }
+    case MicroOp::kAdd: {
+      const auto op = command.as<Add>();
+      return 1 + uint64_t{op.rows} * op.row_bytes;
+    }
+    default:
+      return 1;
+  }
+}
+
 }  // namespace
 
 uint32_t MarkBytes(const Machine& machine) {
@@ -296,7 +324,7 @@ uint32_t MarkBytes(const Machine& machine) {
 }
 
 Status CheckStream(const Stream& stream, const Machine& machine, std::span<const BaseLimits> bases,
-                   std::span<std::byte> marks, uint64_t max_commands) {
+                   std::span<std::byte> marks, uint64_t& work) {
   if (bases.size() > kMaxBases || marks.size() < MarkBytes(machine)) return Bad(Site::kNpuStream);
   for (size_t i = 0; i < bases.size(); ++i) {
     if (stream.header.base_memory[i] >= machine.memory_count) return Bad(Site::kNpuStream);
@@ -306,9 +334,11 @@ Status CheckStream(const Stream& stream, const Machine& machine, std::span<const
   Walker walker(stream.commands);
   const auto at = [&](Status s) { return s.ok() ? s : Status(s.code(), s.site(), walker.position()); };
   for (Command command;;) {
-    TAKT_TRY(at(walker.NextChecked(command, max_commands)));
+    TAKT_TRY(at(walker.NextChecked(command, kMaxCommands)));
     TAKT_TRY(at(CheckFields(command)));
     TAKT_TRY(at(checker.Check(command, walker)));
+    const uint64_t more = WorkOf(command);
+    work = more > UINT64_MAX - work ? UINT64_MAX : work + more;
     if (command.op == MicroOp::kEnd) return checker.AtEnd();
   }
 }

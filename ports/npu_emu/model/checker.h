@@ -13,14 +13,18 @@ struct BaseLimits {
   bool writable = false;
 };
 
+/// Of a stream, loop control included: they bound what its check takes.
+inline constexpr uint64_t kMaxCommands = uint64_t{1} << 24;
+
 /// One bit for every 16 bytes of on-chip buffers: `MarkBytes(machine)` bytes, the caller's.
 uint32_t MarkBytes(const Machine& machine);
 
 /// Walks the whole stream once. kMalformedPlan with the command's byte offset as detail:
 /// kNpuStream, kNpuCommand, kNpuLoop, kNpuRange, kNpuUnready, kNpuUnordered, kNpuDeadlock, kNpuEventLeft.
-/// kLimitExceeded at kNpuLoop if it runs more than `max_commands`.
+/// kLimitExceeded at kNpuLoop if it runs more than kMaxCommands. Adds to `work`, saturating, what it computes: bytes
+/// moved, products, cells of windows, and one for each command.
 Status CheckStream(const Stream& stream, const Machine& machine, std::span<const BaseLimits> bases,
-                   std::span<std::byte> marks, uint64_t max_commands = uint64_t{1} << 24);
+                   std::span<std::byte> marks, uint64_t& work);
 
 }  // namespace takt::npu
 

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Converts models with the host's `takt` and runs them on both emulated boards.
 
-Fails if an output byte differs from the host's, or if heap, unwinder or static constructors are linked. Prints a table and
-writes it as WORK_DIR/measurements.json. Our own model, and those of TAKT_SHARED_DIR where it exists.
+Fails if an output byte differs from the host's, if two inferences take different numbers of instructions, or if heap,
+unwinder or static constructors are linked. Prints a table and writes it as WORK_DIR/measurements.json.
+Our own model, and those of TAKT_SHARED_DIR where it exists.
 """
 import argparse
 import collections
@@ -18,6 +19,7 @@ from models import models  # noqa: E402
 
 MODELS = ("kws_ref_model", "vww_96_int8", "pretrainedResnet_quant", "model_ToyCar_quant_fullint_micro_intio")
 BOARDS = {"m4": "mps2-an386", "m55": "mps3-an547"}
+TICK = {"m4": 40, "m55": 32}  # Instructions that the clock can't tell apart.
 UNWANTED = re.compile(r"_?(malloc|free|calloc|realloc)(_r)?|_sbrk(_r)?|_Zn[wa].*|_Zd[la].*|__cxa_throw|_Unwind_.*|"
                       r"__gxx_personality.*|_GLOBAL__sub_I.*")
 # Part of .text -> what its objects' paths contain. The plan itself (model.c) is no part.
@@ -70,7 +72,11 @@ def measure(core, elf, expected, log):
     text = log.read_text()
     if re.findall(r"^output (\w*)$", text, re.M) != expected:
         complaints.append("other output bytes than the host's")
-    cost = {phase: (int(n), int(stack)) for phase, n, stack in re.findall(r"^(\w+) instructions (\d+) stack (\d+)$", text, re.M)}
+    lines = re.findall(r"^(\w+) instructions (\d+) stack (\d+)$", text, re.M)
+    cost = {phase: (int(n), int(stack)) for phase, n, stack in lines}
+    runs = [int(n) for phase, n, _ in lines if phase == "invoke"]
+    if len(runs) < 2 or max(runs) - min(runs) > TICK[core]:
+        complaints.append(f"inferences of {runs} instructions")
     return {"invoke": cost["invoke"][0], "open": cost["open"][0], "init": cost["init"][0],
             "hash": cost["open_with_hash"][0] - cost["open"][0], "stack_init": max(cost["open"][1], cost["init"][1]),
             "stack_invoke": cost["invoke"][1], **text_by_part(pathlib.Path(f"{elf}.map").read_text())}, complaints

@@ -90,6 +90,12 @@ TEST(TfliteBadInput, AllKindsAreFoundInOneRun) {
   bad.Damaged(
       "seven", [](auto& t) { t.shape = {1, 1, 1, 1, 1, 1, 4}; }, "has rank 7; allowed are up to 6");
   bad.Damaged(
+      "vast",
+      [](auto& t) {
+        t.shape = {1 << 16, 1 << 16};
+      },
+      "is larger than 2 GiB; a tensor has at most that");
+  bad.Damaged(
       "short", [](auto& t) { t.data.pop_back(); }, "has 3 bytes of data; its shape needs 4");
   bad.Damaged(
       "lost", [](auto& t) { t.buffer = 99; }, "names buffer 99, which is missing; the file is damaged");
@@ -153,6 +159,44 @@ TEST(TfliteBadInput, EveryBuiltinOperatorIsReadOrRefusedForAReason) {
 }
 
 /// One error for what is wrong: operators behind it can't know what they would have read.
+/// A million offsets are four megabytes, and one table.
+TEST(TfliteBadInput, MoreTablesThanAModelHasAreRefused) {
+  flatbuffers::FlatBufferBuilder fbb;
+  const auto tensor = tflite::CreateTensor(fbb);
+  const std::vector<flatbuffers::Offset<tflite::Tensor>> tensors(1000001, tensor);
+  const std::vector<flatbuffers::Offset<tflite::SubGraph>> graphs = {tflite::CreateSubGraphDirect(fbb, &tensors)};
+  tflite::FinishModelBuffer(fbb, tflite::CreateModelDirect(fbb, 3, nullptr, &graphs));
+  const Conversion made = ConvertTflite({fbb.GetBufferPointer(), fbb.GetSize()}, "bad", {});
+  ASSERT_EQ(made.diagnostics.all().size(), 1u);
+  EXPECT_NE(made.diagnostics.all()[0].ToString().find("is a damaged TFLite file"), std::string::npos);
+}
+
+/// Calls of calls: main -> 1 -> 2 -> ..
+TEST(TfliteBadInput, SubgraphsNestedTooDeepAreRefused) {
+  TfliteModel model;
+  const auto call = [](int32_t graph) {
+    return TfliteOperator{Code::IF, {0, 1}, {2}, tflite::BuiltinOptions::IfOptions, [=](auto& fbb) {
+                            return tflite::CreateIfOptions(fbb, graph, graph).Union();
+                          }};
+  };
+  TfliteSubgraph graph;
+  graph.tensors = {{.name = "flag", .type = Type::BOOL}, Int8("x"), Int8("y")};
+  graph.inputs = {0, 1};
+  graph.outputs = {2};
+  model.tensors = graph.tensors, model.inputs = graph.inputs, model.outputs = graph.outputs;
+  model.operators = {call(1)};
+  for (int32_t i = 1; i <= 20; ++i) {
+    graph.operators = {call(i % 20 + 1)};
+    if (i == 20) graph.operators = {{Code::RELU, {1}, {2}}};
+    model.others.push_back(graph);
+  }
+  const Conversion made = ConvertTflite(WriteTflite(model), "bad", {});
+  std::string messages;
+  for (const Diagnostic& d : made.diagnostics.all()) messages += d.ToString();
+  EXPECT_NE(messages.find("calls subgraphs nested too deep, or too many of them; flatten the model"), std::string::npos)
+      << messages;
+}
+
 TEST(TfliteBadInput, WhatFollowsFromAnErrorIsNotReported) {
   TfliteModel model;
   const TfliteTensor shape = {.name = "shape", .type = Type::INT32, .shape = {2, 2}};

@@ -116,6 +116,18 @@ TEST(TfliteSparse, DamageIsNamed) {
   }
 }
 
+TEST(TfliteSparse, AFewBytesDoNotBecomeManyMegabytes) {
+  SparseCase c = kRows;
+  c.dims = {1 << 15, 1 << 14};
+  c.dimensions[0].size = 1 << 15;
+  c.dimensions[1].segments = Indices((1 << 15) + 1, 0);
+  c.dimensions[1].indices.clear();
+  c.values.clear();
+  ir::Bytes dense;
+  EXPECT_EQ(Expand(c, dense), "is sparse and would take more than 256 MiB; export the model dense");
+  EXPECT_TRUE(dense.empty());
+}
+
 TEST(TfliteSparse, DensifyGivesAConstant) {
   using enum tflite::TensorType;
   TfliteModel model;

@@ -1,4 +1,5 @@
-// Any bytes as what the command line reads as data: .npy and idx arrays, pictures, latency baselines.
+// Any bytes as what the command line reads as data: .npy and idx arrays, pictures, latency baselines, step costs.
+#include "converter/backend/step_costs.h"
 #include "converter/cli/data/idx.h"
 #include "converter/cli/data/image.h"
 #include "converter/cli/data/npy.h"
@@ -20,5 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string problem;
   if (const auto profile = takt::report::ParseProfile({reinterpret_cast<const char*>(data), size}, problem))
     (void)takt::report::ProfileText(*profile);
+  if (const auto costs = takt::backend::ParseStepCosts({reinterpret_cast<const char*>(data), size}, problem))
+    (void)takt::backend::StepCostsText(*costs);
   return 0;
 }

@@ -123,5 +123,7 @@ int main(int argc, char** argv) {
         Text(R"({"model": "m", "target": "t", "plan_bytes": 1, "arena_bytes": {"a": 2}, "cycles": 3,
 "instructions": {"count": 1, "build": "b"}, "wall_ns": {"host": "h", "samples": [1]}, "reasons": ["r"],
 "steps": [{"name": "s", "kernel": "k", "cycles": 3, "tile": "x", "at": "a+0", "bytes": {"sram": 1}}]})"));
+  Write(to / "data/step_costs.json", Text(R"({"target": "host", "measured_on": "m", "clock_hz": 1, "kernels":
+{"k": {"ticks_per_step": 2, "ticks_per_million": 3, "calibrated_steps": 4, "tightness": 0.5}}})"));
   return 0;
 }

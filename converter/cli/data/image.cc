@@ -22,9 +22,15 @@ bool IsImageName(const std::string& path) {
   return false;
 }
 
+/// Before any of them is decoded.
+constexpr int64_t kMostPixels = int64_t{1} << 26;
+
 Array ReadImage(const std::string& path, std::span<const uint8_t> file, int height, int width, int channels) {
   int w = 0, h = 0, stored = 0;
   const auto size = static_cast<int>(std::min<size_t>(file.size(), INT_MAX));
+  if (stbi_info_from_memory(file.data(), size, &w, &h, &stored) != 0 && int64_t{w} * h > kMostPixels)
+    throw InputError(
+        absl::StrCat(path, ": has ", w, "x", h, " pixels; more than 64 million are not read, scale it down"));
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
       stbi_load_from_memory(file.data(), size, &w, &h, &stored, channels), &stbi_image_free);
   if (pixels == nullptr) {

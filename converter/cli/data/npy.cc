@@ -18,6 +18,7 @@ namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr uint64_t kMostMemberBytes = uint64_t{1} << 32;
+constexpr uint64_t kMostRatio = 1032;  // Deflate packs no better.
 
 /// NumPy's codes, without the byte order.
 constexpr std::pair<const char*, DataType> kCodes[] = {
@@ -76,6 +77,7 @@ Array ReadMember(const std::string& path, zip_t* archive, zip_uint64_t index, st
   if (zip_stat_index(archive, index, 0, &stat) != 0) throw fail(zip_strerror(archive));
   name = stat.name;
   if (stat.size > kMostMemberBytes) throw fail("a member takes more than 4 GiB");
+  if (stat.size / kMostRatio > stat.comp_size) throw fail("a member says that it has more than its bytes can hold");
   const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen_index(archive, index, 0), &zip_fclose);
   if (file == nullptr) throw fail(zip_strerror(archive));
   std::vector<uint8_t> bytes(stat.size);

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 import front_end
 from tflite_file import File
 
-UNITS, MEMORY = 96, 14  # Of each layer: filters; frames that they remember.
+UNITS, MEMORY = 128, 14  # Of each layer: filters; frames that they remember.
 LAYERS = 3
 CONTEXT = LAYERS * (MEMORY - 1)  # Frames before the present one that matter.
 

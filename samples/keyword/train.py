@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Trains the keyword spotter on synthesised speech; writes keyword.tflite.
 
-Needs Debian's espeak-ng, python3-torch and flatbuffers-compiler, and Takt, built. Some 20 minutes on one core:
+Needs Debian's espeak-ng, python3-torch and flatbuffers-compiler, and Takt, built. Some ten minutes of one core:
     /usr/bin/python3 samples/keyword/train.py --build build/release
 
 The features come from the plan of the front end itself, run by `listen --outputs`: there is no second front end to train on.
@@ -23,7 +23,7 @@ import front_end
 import network
 from tflite_file import File
 
-EPOCHS, BATCH, FRAMES, RATE = 20, 64, 100, 4e-3
+EPOCHS, BATCH, FRAMES, RATE = 40, 64, 100, 4e-3
 # Frames from the end of a word: from LISTENED on it is recognised, for RECOGNISED frames; those around that may say either.
 LISTENED, RECOGNISED, EITHER = 4, 9, 4
 IGNORED = -1
@@ -53,6 +53,13 @@ def targets(words, frames):
     return label
 
 
+def altered(x):
+    """Other throats and other microphones: features moved by up to two channels, and made louder or softer."""
+    shift = np.random.randint(-2, 3, (len(x), 1, 1))
+    channel = np.clip(np.arange(front_end.CHANNELS) + shift, 0, front_end.CHANNELS - 1)
+    return np.clip(np.take_along_axis(x, channel, 2) + np.random.randint(-20, 21, shift.shape), -128, 127)
+
+
 def train(net, x, label):
     steps = len(x) // (BATCH * FRAMES)
     optimizer = torch.optim.AdamW(net.parameters(), weight_decay=1e-2)
@@ -65,7 +72,7 @@ def train(net, x, label):
         total = 0
         for _ in range(steps):
             at = np.random.randint(0, len(x) - len(window), (BATCH, 1)) + window
-            logits = net(network.to_float(x[at]))
+            logits = net(network.to_float(altered(x[at])))
             wanted = torch.from_numpy(label[at[:, network.CONTEXT:]])
             loss = F.cross_entropy(logits, wanted, weight, ignore_index=IGNORED)
             optimizer.zero_grad()

@@ -1,4 +1,8 @@
 // takt <verb>: dispatch, exit codes, and the one place where faults become messages.
+#if __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
@@ -75,6 +79,9 @@ int Main(int argc, char** argv) {
 }  // namespace takt::cli
 
 int main(int argc, char** argv) {
+#ifdef M_MMAP_THRESHOLD
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);  // What weights took goes back to the system once they have another form.
+#endif
   try {
     return takt::cli::Main(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -8,6 +8,7 @@
 
 #include "converter/backend/convert.h"
 #include "converter/npu/machine_json.h"
+#include "converter/npu/stream_writer.h"
 #include "schema/tflite_generated.h"
 #include "tests/converter/onnx_builder.h"
 #include "tests/support/small_model.h"
@@ -60,6 +61,51 @@ std::vector<uint8_t> Classifier() {
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 
+/// int8 x[1, 8, 8, 4] -> depthwise convolution 3x3, added to x -> largest of 2x2 -> mean of 2x2.
+std::vector<uint8_t> PooledSum() {
+  using takt::test::TfliteTensor;
+  const auto tensor = [](const char* name, std::vector<int32_t> shape, std::vector<uint8_t> data, float scale) {
+    TfliteTensor made;
+    made.name = name;
+    if (shape.size() == 1) made.type = tflite::TensorType::INT32;
+    made.shape = std::move(shape);
+    made.data = std::move(data);
+    made.scales = {scale};
+    made.zero_points = {0};
+    return made;
+  };
+  const auto pool = [](FlatBufferBuilder& fbb) {
+    return tflite::CreatePool2DOptions(fbb, tflite::Padding::VALID, 2, 2, 2, 2).Union();
+  };
+  using Code = tflite::BuiltinOperator;
+  using Kind = tflite::BuiltinOptions;
+  takt::test::TfliteModel model;
+  model.tensors = {tensor("x", {1, 8, 8, 4}, {}, 0.5f),
+                   tensor("w", {1, 3, 3, 4}, std::vector<uint8_t>(36, 5), 0.02f),
+                   tensor("b", {4}, std::vector<uint8_t>(16, 1), 0.01f),
+                   tensor("h", {1, 8, 8, 4}, {}, 0.5f),
+                   tensor("s", {1, 8, 8, 4}, {}, 0.75f),
+                   tensor("m", {1, 4, 4, 4}, {}, 0.75f),
+                   tensor("y", {1, 2, 2, 4}, {}, 0.75f)};
+  model.operators = {{Code::DEPTHWISE_CONV_2D,
+                      {0, 1, 2},
+                      {3},
+                      Kind::DepthwiseConv2DOptions,
+                      [](FlatBufferBuilder& fbb) {
+                        return tflite::CreateDepthwiseConv2DOptions(fbb, tflite::Padding::SAME, 1, 1, 1).Union();
+                      }},
+                     {Code::ADD,
+                      {0, 3},
+                      {4},
+                      Kind::AddOptions,
+                      [](FlatBufferBuilder& fbb) { return tflite::CreateAddOptions(fbb).Union(); }},
+                     {Code::MAX_POOL_2D, {4}, {5}, Kind::Pool2DOptions, pool},
+                     {Code::AVERAGE_POOL_2D, {5}, {6}, Kind::Pool2DOptions, pool}};
+  model.inputs = {0};
+  model.outputs = {6};
+  return takt::test::WriteTflite(model);
+}
+
 /// float x[1, 2, 6, 6] -> convolution, relu, pool, reshape, matrix product, softmax.
 std::vector<uint8_t> OnnxNet() {
   takt::test::OnnxBuilder net;
@@ -83,11 +129,13 @@ std::vector<uint8_t> OnnxNet() {
 }
 
 /// The jobs of a model, each as the fuzzer wants it: which machine, then the stream.
-void WriteStreams(const std::filesystem::path& to, std::span<const uint8_t> model, const std::string& name) {
+void WriteStreams(const std::filesystem::path& to, std::span<const uint8_t> model, const std::string& name,
+                  takt::Numerics numerics) {
   constexpr const char* kMachines[] = {"ethos-u55-32", "gemmini-16x16", "davinci-tiny"};
   for (size_t i = 0; i < std::size(kMachines); ++i) {
     takt::Diagnostics diagnostics;
     takt::ConvertOptions options;
+    options.numerics = numerics;
     options.machine = takt::npu::ParseMachine(*takt::npu::PresetJson(kMachines[i]), "", {}, diagnostics)->table;
     const takt::Conversion made = takt::ConvertTflite(model, name, options);
     for (size_t job = 0; job < made.npu.device.jobs.size(); ++job) {
@@ -97,6 +145,28 @@ void WriteStreams(const std::filesystem::path& to, std::span<const uint8_t> mode
       Write(to / "npu_stream" / (name + "_" + kMachines[i] + "_" + std::to_string(job)), bytes);
     }
   }
+}
+
+/// A loop whose step moves what it copies onto the chip; then all of it goes back. On the first of the fuzzer's
+/// machines.
+std::vector<uint8_t> LoopStream() {
+  using namespace takt::npu;
+  const auto move = [](uint8_t from, uint8_t to, uint8_t step, uint32_t bytes) {
+    return Copy{.from = {from, step, 0, 0}, .to = {to, step, 0, 0}, .planes = 1, .rows = 1, .row_bytes = bytes};
+  };
+  constexpr auto kChip = static_cast<uint8_t>(Buffer::kFeature);
+  StreamWriter w;
+  w.Emit(Pipe::kCommand, Loop{.trips = 4});
+  w.Emit(Pipe::kLoad, move(kFirstBase, kChip, 1, 16));
+  w.Emit(Pipe::kCommand, Step{.index = 1, .bytes = 16});
+  w.Emit(Pipe::kCommand, Next{});
+  w.EmitSet(Pipe::kLoad, 0);
+  w.EmitWait(Pipe::kStore, 0);
+  w.Emit(Pipe::kStore, move(kChip, kFirstBase + 1, 0, 64));
+  std::vector<uint8_t> bytes(4);
+  const std::vector<uint8_t> stream = w.Finish();
+  bytes.insert(bytes.end(), stream.begin(), stream.end());
+  return bytes;
 }
 
 std::vector<uint8_t> Text(std::string_view text) {
@@ -114,7 +184,10 @@ int main(int argc, char** argv) {
   Write(to / "tflite/classifier.tflite", Classifier());
   Write(to / "onnx/net.onnx", OnnxNet());
   Write(to / "tflite/convolutions.tflite", takt::test::SmallModel());
-  WriteStreams(to, takt::test::SmallModel(), "convolutions");
+  WriteStreams(to, takt::test::SmallModel(), "convolutions", takt::Numerics::kFp32Rne);
+  Write(to / "npu_stream/loop", LoopStream());
+  WriteStreams(to, PooledSum(), "pooled_sum", takt::Numerics::kFp32Rne);
+  WriteStreams(to, PooledSum(), "pooled_sum_tflite", takt::Numerics::kTflite);
   using std::string_view_literals::operator""sv;
   Write(to / "data/array.npy",
         Text("\x93NUMPY\x01\x00\x46\x00"

@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -93,16 +95,24 @@ struct Times {
   }
 };
 
+/// The next samples, whatever their format in the file, and zeros behind the last; how many were left. Those of 16 bits
+/// come as they are.
+size_t Read(SNDFILE* sound, std::span<int16_t> samples) {
+  std::vector<float> block(samples.size());  // In [-1, 1), exactly.
+  const auto count = static_cast<size_t>(sf_read_float(sound, block.data(), std::ssize(block)));
+  std::ranges::transform(block, samples.begin(), [](float value) {
+    return static_cast<int16_t>(std::fmax(-32768.0f, std::fmin(std::nearbyint(value * 32768.0f), 32767.0f)));
+  });
+  return count;
+}
+
 /// Runs the plan on each frame of the file, the last one filled up with zeros, and on `after` frames of silence;
 /// `use(frame, output)` takes what it says.
 template <typename Use>
 takt::Status Listen(SNDFILE* sound, takt::Interpreter& net, size_t after, Times& times, Use use) {
   const takt::Clock clock = takt::posix::MonotonicClock();
   for (size_t frame = 0;; ++frame) {
-    const std::span<int16_t> samples = net.input(0).as<int16_t>();
-    const auto count = static_cast<size_t>(sf_read_short(sound, samples.data(), std::ssize(samples)));
-    std::ranges::fill(samples.subspan(count), int16_t{0});
-    if (count == 0 && after-- == 0) return {};
+    if (Read(sound, net.input(0).as<int16_t>()) == 0 && after-- == 0) return {};
     const uint64_t start = clock.Now();
     TAKT_TRY(net.Invoke());
     times.Add(clock.Now() - start);
@@ -159,9 +169,7 @@ int Run(const Arguments& arguments) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app("Hears yes, no, up, down, left, right, on, off, stop and go in a WAV file.", "listen");
   app.footer(kExamples);
@@ -177,4 +185,15 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   return Run(arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "listen: %s\n", error.what());
+  }
+  return 1;
 }

@@ -2,6 +2,7 @@
 """`listen` on the committed sample, and on files that it cannot hear. Arguments: LISTEN PLAN SAMPLE."""
 import json
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,20 @@ class Listen(unittest.TestCase):
         raw = self.root / "out.raw"
         self.assertEqual(listen(PLAN, self.write("a.wav", frames=1601), "--outputs", raw).returncode, 0)
         self.assertEqual(raw.stat().st_size, 6 * 12)
+
+    def test_samples_may_be_floats(self):
+        with wave.open(SAMPLE) as file:
+            pcm = file.readframes(file.getnframes())
+        data = b"".join(struct.pack("<f", v / 32768) for v, in struct.iter_unpack("<h", pcm))
+        path = self.root / "float.wav"
+        path.write_bytes(struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + len(data), b"WAVE", b"fmt ", 16, 3, 1, 16000, 64000, 4, 32,
+                                     b"data", len(data)) + data)
+        outputs = []
+        for wav in (SAMPLE, path):
+            raw = self.root / "out.raw"
+            self.assertEqual(listen(PLAN, wav, "--outputs", raw).returncode, 0)
+            outputs.append(raw.read_bytes())
+        self.assertEqual(*outputs)
 
     def test_errors_say_what_to_do(self):
         self.refused("16000 Hz and one: sox", PLAN, self.write("fast.wav", rate=44100))

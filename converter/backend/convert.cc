@@ -13,6 +13,7 @@
 #include "converter/backend/step_split.h"
 #include "converter/backend/target.h"
 #include "converter/frontend/tflite_importer.h"
+#include "converter/memory/arenas.h"
 #include "converter/memory/checker.h"
 #include "converter/memory/liveness.h"
 #include "converter/memory/planner.h"
@@ -157,16 +158,16 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   for (const backend::JobSpec& job : result.npu.device.jobs) work += std::min(job.work, UINT64_MAX - work);
   if (!result.diagnostics.ok()) return;
   const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
-  const memory::Placement placement = memory::Place(liveness.buffers, memory::kArenaAlignment);
-  std::string wrong = memory::CheckPlacement(liveness.buffers, placement, memory::kArenaAlignment);
-  if (wrong.empty()) wrong = memory::CheckSharing(result.graph, steps, liveness, placement);
+  const memory::ArenaPlacement placed = memory::PlaceInArenas(liveness, result.npu.device.second);
+  std::string wrong = memory::CheckPlacement(liveness.buffers, placed.all, memory::kArenaAlignment);
+  if (wrong.empty()) wrong = memory::CheckSharing(result.graph, steps, liveness, placed.all);
   if (!wrong.empty()) {
     result.diagnostics.Error(WholeModel(name), "internal error of memory planning: " + wrong);
     return;
   }
-  result.plan = backend::WritePlan(
-      {result.graph, steps, liveness, placement, model, *target, work, options.debug, result.npu.device},
-      result.diagnostics);
+  result.plan = backend::WritePlan({result.graph, steps, liveness, placed.all, model, *target, work, options.debug,
+                                    result.npu.device, placed.arenas},
+                                   result.diagnostics);
   if (result.diagnostics.ok()) SelfCheck(result, name);
 }
 

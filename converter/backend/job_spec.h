@@ -3,6 +3,7 @@
 #define TAKT_CONVERTER_BACKEND_JOB_SPEC_H_
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,9 @@ struct DevicePart {
   std::vector<std::string> devices;
   std::vector<uint8_t> machine;
   uint64_t clock_hz = 0;
-  std::vector<uint64_t> costs;  ///< One for each step, in ticks of clock_hz.
+  std::vector<uint64_t> costs;    ///< One for each step, in ticks of clock_hz.
+  std::set<ir::TensorId> second;  ///< Tensors (roots of views) that lie in `second_memory`, the others in the target's.
+  std::string second_memory;
 };
 
 }  // namespace takt::backend

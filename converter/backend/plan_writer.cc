@@ -17,11 +17,12 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using ir::TensorId;
 constexpr uint16_t kDense = 0xFFFF;
-constexpr uint16_t kStateArena = 1;  ///< After that of activations, if there are states.
 
 class Writer {
  public:
-  explicit Writer(const PlanInput& input) : in_(input) {}
+  explicit Writer(const PlanInput& input) : in_(input), activations_(input.arenas) {
+    if (activations_.empty()) activations_ = {{0, input.placement.peak_bytes, input.placement.lower_bound_bytes}};
+  }
   std::vector<uint8_t> Write(Diagnostics& diagnostics);
 
  private:
@@ -43,6 +44,7 @@ class Writer {
   bool FitsFormat(Diagnostics& diagnostics) const;
 
   const PlanInput& in_;
+  std::vector<memory::Arena> activations_;
   FlatBufferBuilder fbb_;
   std::map<TensorId, uint16_t> index_;
   std::map<std::pair<size_t, std::vector<uint8_t>>, flatbuffers::Offset<void>> structs_;  ///< By alignment and bytes.
@@ -82,9 +84,10 @@ void Writer::AddTensor(TensorId id, uint32_t offset, uint16_t base) {
 }
 
 void Writer::AddArenas() {
-  arenas_.emplace_back(static_cast<uint32_t>(in_.placement.peak_bytes),
-                       static_cast<uint32_t>(in_.placement.lower_bound_bytes), memory::kArenaAlignment,
-                       schema::ArenaKind::activation, 0);
+  for (const memory::Arena& arena : activations_) {
+    arenas_.emplace_back(static_cast<uint32_t>(arena.bytes), static_cast<uint32_t>(arena.lower_bound_bytes),
+                         memory::kArenaAlignment, schema::ArenaKind::activation, static_cast<uint8_t>(arenas_.size()));
+  }
   const auto state_bytes = static_cast<uint32_t>(in_.liveness.state_bytes);
   if (in_.graph.states.empty()) return;
   arenas_.emplace_back(state_bytes, state_bytes, memory::kArenaAlignment, schema::ArenaKind::state, 0);
@@ -95,8 +98,14 @@ void Writer::AddArenaTensors() {
   for (const auto& entry : in_.liveness.tensors) {
     const auto self = static_cast<uint16_t>(tensors_.size());
     const uint16_t root = roots.try_emplace(entry.root, self).first->second;
-    const int64_t block = entry.state ? 0 : in_.placement.offsets[entry.buffer];
-    AddTensor(entry.tensor, static_cast<uint32_t>(block + entry.offset), entry.state ? kStateArena : 0);
+    size_t arena = activations_.size();  // of states
+    int64_t block = 0;
+    if (!entry.state) {
+      for (block = in_.placement.offsets[entry.buffer]; arena > 0 && block < activations_[--arena].begin;) {
+      }
+      block -= activations_[arena].begin;
+    }
+    AddTensor(entry.tensor, static_cast<uint32_t>(block + entry.offset), static_cast<uint16_t>(arena));
     lives_.emplace_back(static_cast<uint16_t>(entry.first), static_cast<uint16_t>(entry.last), root);
   }
 }
@@ -227,8 +236,11 @@ flatbuffers::Offset<schema::Debug> Writer::AddDebug() {
 }
 
 flatbuffers::Offset<schema::Target> Writer::AddTarget() {
-  const auto memory_name = fbb_.CreateString(in_.target.memory);
-  const std::vector<flatbuffers::Offset<schema::Memory>> memories = {schema::CreateMemory(fbb_, memory_name)};
+  std::vector<flatbuffers::Offset<schema::Memory>> memories;
+  for (size_t i = 0; i < activations_.size(); ++i) {
+    const auto memory_name = fbb_.CreateString(i == 0 ? in_.target.memory : in_.device.second_memory);
+    memories.push_back(schema::CreateMemory(fbb_, memory_name));
+  }
   const auto memory_vector = fbb_.CreateVector(memories);
   const auto name = fbb_.CreateString(in_.target.name);
   const DevicePart& device = in_.device;

@@ -10,7 +10,7 @@
 #include "converter/backend/step_builder.h"
 #include "converter/backend/target.h"
 #include "converter/base/diagnostics.h"
-#include "converter/memory/liveness.h"
+#include "converter/memory/arenas.h"
 
 namespace takt::backend {
 
@@ -24,6 +24,7 @@ struct PlanInput {
   uint64_t work = 0;  ///< Inner iterations of one invocation (CheckSteps).
   bool debug = false;
   DevicePart device = {};
+  std::vector<memory::Arena> arenas = {};  ///< Of the placement; none: one of all. The second is in `device`'s memory.
 };
 
 /// The file: metadata, data segment, trailer. The same input gives the same bytes. Empty after an error: the format's

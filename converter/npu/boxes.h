@@ -17,6 +17,11 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
+/// Rows of a layer's output, and their tiles, in the order in which the tiling visits them.
+struct LayerPart {
+  Part rows, tiles;
+};
+
 inline Part PartOf(uint32_t i, uint32_t tile, uint32_t whole) {
   return {i * tile, std::min(tile, whole - i * tile)};
 }
@@ -59,6 +64,23 @@ inline Copy BoxCopy(Address image, uint32_t width, uint32_t channels, Part y, Pa
     std::swap(op.from_plane, op.to_plane);
   }
   return op;
+}
+
+/// An image in memory. One that keeps only its last rows has row y at y % ring_rows.
+struct Image {
+  Address at;
+  uint32_t ring_rows = 0;  ///< 0: all rows.
+};
+
+/// BoxCopy in one command, or in two where the box goes over the ring's end.
+inline void EmitBox(StreamWriter& w, Pipe pipe, const Image& image, uint32_t width, uint32_t channels, Part y, Part x,
+                    Part c, Address tile, bool store) {
+  const uint32_t ring = image.ring_rows == 0 ? y.first + y.size : image.ring_rows;
+  const Part low = {y.first % ring, std::min(y.size, ring - y.first % ring)};
+  w.Emit(pipe, BoxCopy(image.at, width, channels, low, x, c, tile, store));
+  if (low.size == y.size) return;
+  const Address rest = Plus(tile, uint64_t{low.size} * x.size * c.size);
+  w.Emit(pipe, BoxCopy(image.at, width, channels, {0, y.size - low.size}, x, c, rest, store));
 }
 
 /// A dense run of any length, in one copy or two.

@@ -9,7 +9,7 @@
 #include "converter/backend/job_spec.h"
 #include "converter/backend/step_builder.h"
 #include "converter/base/diagnostics.h"
-#include "converter/npu/boxes.h"
+#include "converter/npu/cascade.h"
 #include "converter/npu/tiling.h"
 #include "ports/npu_emu/model/timing.h"
 
@@ -17,13 +17,19 @@ namespace takt::npu {
 
 inline constexpr const char* kDeviceName = "npu_emu";
 
-/// One layer of a job, or some of its tiles: which node it was and where its commands begin in the stream.
+/// One layer of a job, or some of its rows or tiles: which step it was and where its commands begin in the stream.
 struct CompiledLayer {
   int node = -1;
+  size_t step = 0;
   Layer layer;
   Tiling tiling;
-  Part tiles;
+  LayerPart part;
   uint32_t first_command = 0;
+  int cascade = -1;          ///< In the memory plan.
+  uint32_t ring_rows = 0;    ///< Of the output, that are kept; 0: all.
+  bool reads_stored = true;  ///< Otherwise its input was there when its first rows were computed.
+
+  bool whole() const { return part.tiles.size == TileCount(layer, tiling) && part.rows.size == layer.out_height; }
 };
 
 struct CompiledJob {
@@ -40,9 +46,9 @@ struct Compilation {
 
 /// Replaces runs of steps that the NPU can run by Submit and Wait. What stays on the host is named with its reason and
 /// its cost. Jobs longer than `max_step_cycles` are split between layers, a layer between tiles; what stays longer is a
-/// warning. The same input gives the same output.
+/// warning; a cascade is not split. The same input gives the same output.
 Compilation Compile(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine,
-                    Diagnostics& diagnostics, uint64_t max_step_cycles = UINT64_MAX);
+                    Diagnostics& diagnostics, uint64_t max_step_cycles = UINT64_MAX, const MemoryPlan& memory = {});
 
 /// Cycles of a step on the machine's host.
 uint64_t HostCycles(const ir::Graph& graph, const backend::StepSpec& step, const Machine& machine);

@@ -48,7 +48,7 @@ class LayerEmitter {
   LayerEmitter(Emitter& e, const Layer& layer, const Tiling& tiling, const LayerPlace& place, const ir::Graph& graph)
       : e_(e), w_(e.w_), l_(layer), t_(tiling), place_(place), graph_(graph) {}
 
-  void Run(Part tiles);
+  void Run(const LayerPart& part);
 
  private:
   struct Tile {
@@ -70,6 +70,8 @@ class LayerEmitter {
   std::vector<uint8_t> PackWeights(Part out, Part in) const;
   std::vector<uint8_t> PackParameters(Part c) const;
   Address AddConstants(const std::vector<uint8_t>& bytes);
+  template <typename Pack>
+  Address Packed(std::array<int64_t, 2> what, Part c, Part in, const Pack& pack);
   Part BoxRows(Part y, uint32_t& pad) const {
     return InputOf(y, l_.stride_h, l_.kernel_h, l_.dilation_h, l_.pad_top, l_.height, pad);
   }
@@ -90,7 +92,6 @@ class LayerEmitter {
   std::optional<std::array<Part, 2>> held_weights_;
   std::optional<Part> held_parameters_;
   Address features_, weights_, parameters_;
-  std::vector<std::pair<std::array<Part, 2>, Address>> packed_;  ///< Each weight tile is packed once.
 };
 
 Address LayerEmitter::AddConstants(const std::vector<uint8_t>& bytes) {
@@ -99,6 +100,15 @@ Address LayerEmitter::AddConstants(const std::vector<uint8_t>& bytes) {
   all.insert(all.end(), bytes.begin(), bytes.end());
   all.resize(CeilDiv(all.size(), kConstantAlignment) * kConstantAlignment);
   return {place_.constants, 0, 0, offset};
+}
+
+/// What `pack` makes, unless the job has it already.
+template <typename Pack>
+Address LayerEmitter::Packed(std::array<int64_t, 2> what, Part c, Part in, const Pack& pack) {
+  const std::array<int64_t, 6> key = {what[0], what[1], c.first, c.size, in.first, in.size};
+  auto at = e_.packed_.find(key);
+  if (at == e_.packed_.end()) at = e_.packed_.emplace(key, AddConstants(pack())).first;
+  return at->second;
 }
 
 /// [oc][ky][kx][c] of OHWI; [ky][kx][c] of 1HWO for depthwise.
@@ -133,12 +143,12 @@ void LayerEmitter::LoadWeights(const Tile& tile, Part in) {
   const std::array<Part, 2> key = {tile.c, in};
   if (held_weights_ == key) return;
   if (held_weights_) MacWeights().Release(w_);
-  auto at = std::find_if(packed_.begin(), packed_.end(), [&](const auto& p) { return p.first == key; });
-  if (at == packed_.end()) at = packed_.insert(at, {key, AddConstants(PackWeights(tile.c, in))});
+  const Address packed =
+      Packed({l_.weights, -1 - static_cast<int>(l_.kind)}, tile.c, in, [&] { return PackWeights(tile.c, in); });
   const uint64_t bytes =
       uint64_t{l_.kernel_h} * l_.kernel_w * (depthwise() ? tile.c.size : uint64_t{tile.c.size} * in.size);
   const Address slot = e_.weight_.Acquire(w_);
-  EmitRun(w_, Pipe::kLoad, at->second, slot, bytes);
+  EmitRun(w_, Pipe::kLoad, packed, slot, bytes);
   e_.weight_.Publish(w_);
   if (e_.m_.two_level()) {
     const Address from = e_.weight_.Take(w_);
@@ -153,19 +163,18 @@ void LayerEmitter::LoadWeights(const Tile& tile, Part in) {
 void LayerEmitter::LoadParameters(Part c) {
   if (held_parameters_ == c) return;
   if (held_parameters_) e_.parameter_.Release(w_);
-  const std::vector<uint8_t> bytes = PackParameters(c);
-  const uint64_t size = bytes.size();
-  const Address from = AddConstants(bytes);
+  const Address from = Packed({l_.bias, l_.table}, c, {}, [&] { return PackParameters(c); });
+  const uint64_t size = c.size * (4 + TableEntryBytes(static_cast<uint32_t>(l_.numerics)));
   EmitRun(w_, Pipe::kLoad, from, e_.parameter_.Acquire(w_), size);
   e_.parameter_.Publish(w_);
   parameters_ = e_.parameter_.Take(w_);
   held_parameters_ = c;
 }
 
-/// Features that the layer before stored may be read once its stores are done.
+/// Features that layers before stored may be read once their stores are done.
 void LayerEmitter::BeforeFeatures() {
-  if (e_.stored_) w_.EmitWait(e_.m_.feature_pipe, kStoredEvent);
-  e_.stored_ = false;
+  if (!place_.reads_stored && e_.stored_ < kMaxEventCount / 2) return;
+  for (; e_.stored_ > 0; --e_.stored_) w_.EmitWait(e_.m_.feature_pipe, kStoredEvent);
 }
 
 void LayerEmitter::LoadFeatures(const Tile& tile, Part in) {
@@ -176,7 +185,7 @@ void LayerEmitter::LoadFeatures(const Tile& tile, Part in) {
   if (held_features_) MacFeatures().Release(w_);
   BeforeFeatures();
   const Address slot = e_.x_.Acquire(w_);
-  w_.Emit(e_.m_.feature_pipe, BoxCopy(place_.x, l_.width, l_.channels, rows, columns, in, slot, false));
+  EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.width, l_.channels, rows, columns, in, slot, false);
   e_.x_.Publish(w_);
   if (e_.m_.two_level()) {
     const Address from = e_.x_.Take(w_);
@@ -224,8 +233,7 @@ void LayerEmitter::RunContractionTile(const Tile& tile) {
   std::optional<Address> skip;
   if (l_.skip != ir::kNoTensor) {
     const Address slot = e_.skip_.Acquire(w_);
-    w_.Emit(e_.m_.feature_pipe,
-            BoxCopy(place_.skip, l_.out_width, l_.out_channels, tile.y, tile.x, tile.c, slot, false));
+    EmitBox(w_, e_.m_.feature_pipe, place_.skip, l_.out_width, l_.out_channels, tile.y, tile.x, tile.c, slot, false);
     e_.skip_.Publish(w_);
     skip = slot;
   }
@@ -257,7 +265,7 @@ void LayerEmitter::Finish(const Tile& tile, Address acc, std::optional<Address> 
 }
 
 void LayerEmitter::Store(const Tile& tile, Address slot) {
-  w_.Emit(Pipe::kStore, BoxCopy(place_.y, l_.out_width, l_.out_channels, tile.y, tile.x, tile.c, slot, true));
+  EmitBox(w_, Pipe::kStore, place_.y, l_.out_width, l_.out_channels, tile.y, tile.x, tile.c, slot, true);
   e_.out_.Release(w_);
 }
 
@@ -267,8 +275,8 @@ void LayerEmitter::RunVectorTile(const Tile& tile) {
   const Address x = e_.skip_.Acquire(w_);
   if (l_.kind == LayerKind::kAdd) {
     const Address b = Plus(x, tile.x.size);
-    EmitRun(w_, e_.m_.feature_pipe, Plus(place_.x, tile.x.first), x, tile.x.size);
-    EmitRun(w_, e_.m_.feature_pipe, Plus(place_.skip, tile.x.first), b, tile.x.size);
+    EmitRun(w_, e_.m_.feature_pipe, Plus(place_.x.at, tile.x.first), x, tile.x.size);
+    EmitRun(w_, e_.m_.feature_pipe, Plus(place_.skip.at, tile.x.first), b, tile.x.size);
     e_.skip_.Publish(w_);
     Add add = AddOf(*l_.add, l_.numerics);
     add.a = e_.skip_.Take(w_), add.b = b, add.y = e_.out_.Acquire(w_);
@@ -278,8 +286,8 @@ void LayerEmitter::RunVectorTile(const Tile& tile) {
     Pool pool;
     SetWindow(pool, tile, tile.c.size);
     uint32_t pad = 0;
-    w_.Emit(e_.m_.feature_pipe,
-            BoxCopy(place_.x, l_.width, l_.channels, BoxRows(tile.y, pad), BoxColumns(tile.x, pad), tile.c, x, false));
+    const Part rows = BoxRows(tile.y, pad), columns = BoxColumns(tile.x, pad);
+    EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.width, l_.channels, rows, columns, tile.c, x, false);
     e_.skip_.Publish(w_);
     pool.x = e_.skip_.Take(w_), pool.y = e_.out_.Acquire(w_);
     pool.function = l_.pool_function, pool.low = l_.low, pool.high = l_.high;
@@ -296,20 +304,21 @@ void LayerEmitter::ReleaseAll() {
   if (held_parameters_) e_.parameter_.Release(w_);
 }
 
-void LayerEmitter::Run(Part tiles) {
-  const auto rows = static_cast<uint32_t>(CeilDiv(l_.out_height, t_.out_height));
+void LayerEmitter::Run(const LayerPart& part) {
+  const auto rows = static_cast<uint32_t>(CeilDiv(part.rows.size, t_.out_height));
   const auto columns = static_cast<uint32_t>(CeilDiv(l_.out_width, t_.out_width));
   const uint32_t spatial = rows * columns;
   const auto depth = static_cast<uint32_t>(CeilDiv(l_.out_channels, t_.out_channels));
-  for (uint32_t n = tiles.first; n < tiles.first + tiles.size; ++n) {
+  for (uint32_t n = part.tiles.first; n < part.tiles.first + part.tiles.size; ++n) {
     const uint32_t s = t_.channels_outer ? n % spatial : n / depth, d = t_.channels_outer ? n / spatial : n % depth;
-    const Tile tile = {PartOf(s / columns, t_.out_height, l_.out_height),
-                       PartOf(s % columns, t_.out_width, l_.out_width), PartOf(d, t_.out_channels, l_.out_channels)};
+    Part y = PartOf(s / columns, t_.out_height, part.rows.size);
+    y.first += part.rows.first;
+    const Tile tile = {y, PartOf(s % columns, t_.out_width, l_.out_width), PartOf(d, t_.out_channels, l_.out_channels)};
     l_.weights != ir::kNoTensor ? RunContractionTile(tile) : RunVectorTile(tile);
   }
   ReleaseAll();
   w_.EmitSet(Pipe::kStore, kStoredEvent);
-  e_.stored_ = true;
+  ++e_.stored_;
 }
 
 Emitter::Emitter(const Machine& machine)
@@ -325,15 +334,14 @@ Emitter::Emitter(const Machine& machine)
   for (const Channel* channel : {&x_, &weight_, &a_, &b_, &acc_, &out_, &parameter_, &skip_}) channel->Open(w_);
 }
 
-void Emitter::Emit(const Layer& layer, const Tiling& tiling, Part tiles, const LayerPlace& place,
+void Emitter::Emit(const Layer& layer, const Tiling& tiling, const LayerPart& part, const LayerPlace& place,
                    const ir::Graph& graph) {
-  LayerEmitter(*this, layer, tiling, place, graph).Run(tiles);
+  LayerEmitter(*this, layer, tiling, place, graph).Run(part);
 }
 
 void Emitter::Close() {
   for (const Channel* channel : {&x_, &weight_, &a_, &b_, &acc_, &out_, &parameter_, &skip_}) channel->Close(w_);
-  if (stored_) w_.EmitWait(m_.feature_pipe, kStoredEvent);
-  stored_ = false;
+  for (; stored_ > 0; --stored_) w_.EmitWait(m_.feature_pipe, kStoredEvent);
 }
 
 }  // namespace takt::npu

@@ -2,6 +2,8 @@
 #ifndef TAKT_CONVERTER_NPU_EMITTER_H_
 #define TAKT_CONVERTER_NPU_EMITTER_H_
 
+#include <array>
+#include <map>
 #include <vector>
 
 #include "converter/npu/boxes.h"
@@ -48,8 +50,9 @@ class Channel {
 
 /// Where a layer's operands lie.
 struct LayerPlace {
-  Address x, y, skip;
+  Image x, y, skip;
   uint8_t constants = kFirstBase;  ///< Space of the packed constants.
+  bool reads_stored = true;        ///< x or skip may be what the job has stored since it last waited for that.
 };
 
 /// Writes one job, layer by layer. Packed constants grow beside it, in the order in which the machine reads them.
@@ -57,8 +60,8 @@ class Emitter {
  public:
   explicit Emitter(const Machine& machine);
 
-  /// The layer's tiles of the range `tiles`, in the order in which the tiling visits them.
-  void Emit(const Layer& layer, const Tiling& tiling, Part tiles, const LayerPlace& place, const ir::Graph& graph);
+  void Emit(const Layer& layer, const Tiling& tiling, const LayerPart& part, const LayerPlace& place,
+            const ir::Graph& graph);
   /// Ends the job; no layer may follow.
   void Close();
 
@@ -72,7 +75,8 @@ class Emitter {
   StreamWriter w_;
   std::vector<uint8_t> constants_;
   Channel x_, weight_, a_, b_, acc_, out_, parameter_, skip_;
-  bool stored_ = false;  ///< The layer before set the event that its stores are done; nobody has waited for it.
+  std::map<std::array<int64_t, 6>, Address> packed_;  ///< Each part of the weights and parameters is packed once.
+  uint32_t stored_ = 0;  ///< Layers before set the event that their stores are done so often; nobody waited for it.
 };
 
 }  // namespace takt::npu

@@ -6,9 +6,10 @@
 
 namespace takt::npu {
 
-/// As Compile, for a machine whose memories are finite: activations that do not fit its feature memory move to the one
-/// that it spills to, with a warning, or are an error; both name the limit, the op at the peak and the missing bytes.
-/// `machine.feature_memory` is where they lie in the end.
+/// As Compile, for a machine whose memories are finite: if activations do not fit its feature memory, layers become
+/// cascades, and tensors move to the memory that it spills to, with a warning, or that is an error; both name the
+/// limit, the op at the peak and the missing bytes. `machine.feature_memory` is where they lie in the end, but for
+/// DevicePart::second.
 Compilation CompileToFit(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, Machine& machine,
                          Diagnostics& diagnostics, uint64_t max_step_cycles = UINT64_MAX);
 

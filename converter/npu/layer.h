@@ -26,7 +26,8 @@ struct Layer {
   Numerics numerics = Numerics::kFp32Rne;
   ir::TensorId x = ir::kNoTensor, y = ir::kNoTensor;
   ir::TensorId weights = ir::kNoTensor, bias = ir::kNoTensor, table = ir::kNoTensor;
-  ir::TensorId skip = ir::kNoTensor;     ///< Added to the result; the other operand of an addition.
+  ir::TensorId skip = ir::kNoTensor;                    ///< Added to the result; the other operand of an addition.
+  uint8_t x_memory = 0, y_memory = 0, skip_memory = 0;  ///< Of the machine's, which these lie in.
   std::optional<schema::AddParams> add;  ///< With `skip`; the result is operand b (kAdd: x is a, skip is b).
 
   uint64_t out_elements() const { return uint64_t{out_height} * out_width * out_channels; }

@@ -1,5 +1,7 @@
 #include "converter/npu/report.h"
 
+#include <map>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -26,6 +28,7 @@ Json StepJson(const StepProfile& step, size_t index, const Machine& m) {
   json["macs"] = step.macs;
   json["utilisation"] = step.Utilisation(m);
   json["tile"] = step.tile;
+  if (step.cascade >= 0) json["cascade"] = {{"index", step.cascade}, {"stripes", step.stripes}};
   json["energy_nj"] = static_cast<double>(step.Femtojoules(m)) / kFemtojoulesANanojoule;
   for (uint32_t i = 0; i < m.memory_count; ++i) {
     json["memories"][m.memories[i].name] = {{"read_bytes", step.read_bytes[i]},
@@ -44,6 +47,27 @@ Json PipesJson(const Timing& t) {
     json[PipeName(static_cast<Pipe>(p))] = pipe;
   }
   return json;
+}
+
+/// What the layers of a cascade keep of the tensors between them, and what would be written and read without it.
+Json CascadesJson(const ir::Graph& graph, const Compilation& c) {
+  std::map<int, Json> cascades;
+  for (const CompiledJob& job : c.jobs) {
+    for (const CompiledLayer& compiled : job.layers) {
+      const Layer& l = compiled.layer;
+      if (compiled.cascade < 0 || compiled.part.rows.first != 0) continue;
+      const auto made = cascades.try_emplace(compiled.cascade, Json{{"steps", Json::array()}}).first;
+      Json& json = made->second;
+      json["steps"].push_back(graph.nodes[static_cast<size_t>(compiled.node)].name);
+      if (compiled.ring_rows == 0) continue;
+      const uint64_t kept = uint64_t{compiled.ring_rows} * l.out_width * l.out_channels;
+      json["kept_bytes"] = json.value("kept_bytes", uint64_t{0}) + kept;
+      json["saved_bytes"] = json.value("saved_bytes", uint64_t{0}) + 2 * l.out_elements();
+    }
+  }
+  Json list = Json::array();
+  for (auto& [index, json] : cascades) list.push_back(std::move(json));
+  return list;
 }
 
 Json JobJson(const Compilation& c, size_t j, const Machine& m) {
@@ -93,6 +117,7 @@ Json ReportJson(const ir::Graph& graph, const Compilation& c, const MachineDescr
   for (const StepProfile& step : ProfileSteps(graph, c, m)) {
     json["steps"].push_back(StepJson(step, json["steps"].size(), m));
   }
+  json["cascades"] = CascadesJson(graph, c);
   json["jobs"] = Json::array();
   for (size_t j = 0; j < c.jobs.size(); ++j) json["jobs"].push_back(JobJson(c, j, m));
   return json;
@@ -107,6 +132,11 @@ std::string ReportText(const ir::Graph& graph, const Compilation& c, const Machi
                       json["energy_nj"].get<double>(), json["validation"].get<std::string>());
   absl::StrAppendFormat(&text, "  %4s %-18s %10s %-8s %6s %10s %9s  %s\n", "step", "op", "cycles", "bound by", "util",
                         "bytes", "nJ", "name");
+  for (const Json& cascade : json["cascades"]) {
+    absl::StrAppendFormat(&text, "  cascade of %d steps from %s: keeps %d bytes between them, %d are not moved\n",
+                          cascade["steps"].size(), cascade["steps"][0].get<std::string>(),
+                          cascade["kept_bytes"].get<uint64_t>(), cascade["saved_bytes"].get<uint64_t>());
+  }
   const std::vector<StepProfile> steps = ProfileSteps(graph, c, machine.table);
   for (size_t i = 0; i < steps.size(); ++i) {
     const StepProfile& s = steps[i];

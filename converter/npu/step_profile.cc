@@ -1,6 +1,7 @@
 #include "converter/npu/step_profile.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "ports/npu_emu/model/cost.h"
@@ -9,6 +10,21 @@ namespace takt::npu {
 namespace {
 
 constexpr const char* kKinds[] = {"conv", "depthwise", "pool", "add"};
+
+std::string TileText(const Tiling& t) {
+  if (t.out_height == 0) return "";
+  return absl::StrCat(t.out_height, "x", t.out_width, "x", t.out_channels, " of ", t.in_channels,
+                      t.channels_outer ? ", channels outside" : ", rows outside");
+}
+
+/// What another stripe takes.
+void AddTo(StepProfile& step, const StepProfile& stripe) {
+  step.cycles += stripe.cycles, step.macs += stripe.macs, step.stripes += stripe.stripes;
+  for (int p = 0; p < kPipes; ++p) step.busy[p] += stripe.busy[p];
+  for (int m = 0; m < kMaxMemories; ++m) {
+    step.read_bytes[m] += stripe.read_bytes[m], step.written_bytes[m] += stripe.written_bytes[m];
+  }
+}
 
 uint64_t WholeCycles(Ticks ticks, const Machine& m) {
   return CeilDiv(ticks, uint64_t{1} << m.tick_shift);
@@ -41,23 +57,28 @@ class Collector {
   /// Appends the job's layers; `before` is the cycle at which it was submitted.
   void Finish(const ir::Graph& graph, int job, uint64_t before, std::vector<StepProfile>& steps) {
     uint64_t end = 0;
+    std::map<std::pair<int, int>, size_t> stripes;  // the step of a layer in a cascade
     for (size_t i = 0; i < layers_.size(); ++i) {
       const CompiledLayer& compiled = job_.layers[i];
-      const Tiling& t = compiled.tiling;
       StepProfile& step = layers_[i].step;
       step.job = job;
+      step.cascade = compiled.cascade;
+      step.stripes = compiled.cascade >= 0 ? 1 : 0;
       step.name = graph.nodes[static_cast<size_t>(compiled.node)].name;
       step.op = kKinds[static_cast<int>(compiled.layer.kind)];
-      if (t.out_height != 0)
-        step.tile = absl::StrCat(t.out_height, "x", t.out_width, "x", t.out_channels, " of ", t.in_channels,
-                                 t.channels_outer ? ", channels outside" : ", rows outside");
+      step.tile = TileText(compiled.tiling);
       const bool last = i + 1 == layers_.size();
       const uint64_t until =
           last ? job_.timing.Cycles(machine_) : std::max(end, WholeCycles(layers_[i].last, machine_));
       step.start = before + std::min(layers_[i].first >> machine_.tick_shift, until);
       step.cycles = until - end;
       end = until;
-      steps.push_back(std::move(step));
+      const auto [at, fresh] = stripes.try_emplace({compiled.cascade, compiled.node}, steps.size());
+      if (fresh || compiled.cascade < 0) {
+        steps.push_back(std::move(step));
+      } else {
+        AddTo(steps[at->second], step);
+      }
     }
   }
 

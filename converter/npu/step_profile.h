@@ -19,7 +19,9 @@ struct StepProfile {
   uint64_t macs = 0;
   Ticks busy[kPipes] = {};  ///< How long it holds each pipe.
   uint64_t read_bytes[kMaxMemories] = {}, written_bytes[kMaxMemories] = {};
-  std::string tile;  ///< "8x4x72 of 276, channels outside"; of a plan: not known
+  std::string tile;      ///< "8x4x72 of 276, channels outside"; of a plan: not known
+  int cascade = -1;      ///< Of the memory plan, which it is computed in.
+  uint32_t stripes = 0;  ///< Then: times that it is begun.
 
   bool host() const { return job < 0; }
   /// "host", or the pipe that it holds longest.

@@ -102,9 +102,9 @@ class Estimator {
     const bool x_stays = sums && chunks == 1 && (!t.channels_outer || spatial == 1);
     const bool w_stays = chunks == 1 ? t.channels_outer || depth == 1 : spatial == 1;
     const uint64_t w_loads = l_.weights == ir::kNoTensor ? 0 : depth * chunks * (w_stays ? 1 : spatial);
-    const Ticks latency = Ticks{m_.memories[m_.feature_memory].read_latency} << m_.tick_shift;
+    const Ticks latency = Ticks{m_.memories[l_.x_memory].read_latency} << m_.tick_shift;
     const Ticks w_latency = Ticks{m_.memories[m_.constant_memory].read_latency} << m_.tick_shift;
-    Ticks x = 0, w = 0, mac = 0, vector = 0, store = 0;
+    Ticks x = 0, w = 0, mac = 0, vector = 0, store = 0, skip = 0;
     for (const Cut& c : CutsOf(l_.out_channels, t.out_channels)) {
       for (const Cut& k : sums ? CutsOf(l_.channels, t.in_channels) : std::array<Cut, 2>{{{c.size, 1}, {0, 0}}}) {
         if (c.count * k.count == 0) continue;
@@ -120,13 +120,17 @@ class Estimator {
             const uint64_t outs = c.count * oh.count * ow.count;
             vector += outs * Vector(uint64_t{oh.size} * ow.size * c.size);
             store += outs * Store(oh.size, ow.size, c.size);
-            if (l_.skip != ir::kNoTensor) x += outs * Store(oh.size, ow.size, c.size);
+            if (l_.skip != ir::kNoTensor)
+              skip += outs * Move(Pipe::kStore, l_.skip_memory, oh.size, ow.size, c.size, l_.out_channels);
           }
         }
       }
     }
+    Ticks moved[kMaxMemories] = {};
+    moved[l_.x_memory] += x, moved[l_.y_memory] += store, moved[l_.skip_memory] += skip, moved[m_.constant_memory] += w;
+    const Ticks memory = *std::max_element(moved, moved + kMaxMemories);
+    x += skip;
     const Ticks load = m_.feature_pipe == Pipe::kLoad ? x + w : std::max(x, w);
-    const Ticks memory = x + store + (m_.feature_memory == m_.constant_memory ? w : 0);
     const Ticks rounds = std::max({x_stays ? 0 : x + tiles * chunks * latency + mac, w + w_loads * w_latency + mac,
                                    mac + vector, vector + store + tiles * latency}) /
                          2;
@@ -136,12 +140,12 @@ class Estimator {
 
  private:
   /// A part of an image, whose rows of pixels follow each other if it has all channels.
-  Ticks Move(Pipe pipe, uint64_t rows, uint64_t columns, uint64_t channels, uint64_t all_channels) const {
-    const Memory& memory = m_.memories[m_.feature_memory];
+  Ticks Move(Pipe pipe, uint8_t in, uint64_t rows, uint64_t columns, uint64_t channels, uint64_t all_channels) const {
+    const Memory& memory = m_.memories[in];
     const bool dense = channels == all_channels;
     const uint64_t pieces = dense ? rows : rows * columns, piece = dense ? columns * channels : channels;
     return TransferTicks(m_, pipe,
-                         {.memory = m_.feature_memory,
+                         {.memory = in,
                           .write = pipe == Pipe::kStore,
                           .bytes = pieces * piece,
                           .bursts = pieces * CeilDiv(piece, memory.burst_bytes)});
@@ -149,10 +153,10 @@ class Estimator {
   Ticks Box(uint32_t out_height, uint32_t out_width, uint32_t channels) const {
     const uint64_t h = std::min<uint64_t>(l_.height, InputExtent(out_height, l_.stride_h, l_.kernel_h, l_.dilation_h));
     const uint64_t w = std::min<uint64_t>(l_.width, InputExtent(out_width, l_.stride_w, l_.kernel_w, l_.dilation_w));
-    return Move(m_.feature_pipe, h, w, channels, l_.channels);
+    return Move(m_.feature_pipe, l_.x_memory, h, w, channels, l_.channels);
   }
   Ticks Store(uint32_t out_height, uint32_t out_width, uint32_t channels) const {
-    return Move(Pipe::kStore, out_height, out_width, channels, l_.out_channels);
+    return Move(Pipe::kStore, l_.y_memory, out_height, out_width, channels, l_.out_channels);
   }
   Ticks Weights(uint32_t out_channels, uint32_t in_channels) const {
     if (l_.weights == ir::kNoTensor) return 0;
@@ -206,9 +210,8 @@ uint32_t Granule(const Machine& m) {
 
 }  // namespace
 
-uint32_t TileCount(const Layer& layer, const Tiling& tiling) {
-  return static_cast<uint32_t>(CeilDiv(layer.out_height, tiling.out_height) *
-                               CeilDiv(layer.out_width, tiling.out_width) *
+uint32_t TileCount(const Layer& layer, const Tiling& tiling, uint32_t rows) {
+  return static_cast<uint32_t>(CeilDiv(rows, tiling.out_height) * CeilDiv(layer.out_width, tiling.out_width) *
                                CeilDiv(layer.out_channels, tiling.out_channels));
 }
 

@@ -21,8 +21,11 @@ constexpr uint64_t InputExtent(uint32_t n, uint32_t stride, uint32_t kernel, uin
   return uint64_t{n - 1} * stride + uint64_t{kernel - 1} * dilation + 1;
 }
 
-/// Tiles of the whole layer.
-uint32_t TileCount(const Layer& layer, const Tiling& tiling);
+/// Tiles of so many rows of outputs; of the whole layer.
+uint32_t TileCount(const Layer& layer, const Tiling& tiling, uint32_t rows);
+inline uint32_t TileCount(const Layer& layer, const Tiling& tiling) {
+  return TileCount(layer, tiling, layer.out_height);
+}
 
 /// The tiling that breaks the machine's rule on tiles least, then the one with the smallest estimate; ties by fewer
 /// tiles, then by larger sizes, so that the order is total. False if no tile fits: `reason` names the buffer and the

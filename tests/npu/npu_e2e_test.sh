@@ -20,6 +20,20 @@ for model in "$@"; do
       if diff -r "$work/host" "$work/npu" >/dev/null; then verdict=same; else verdict=DIFFERENT failed=1; fi
       echo "$model $numerics $verdict $(grep 'cycles (' "$work/log")"
     done
+    # Too little memory: cascades and tensors outside (ethos-u65), cascades only (ethos-u55; or a named error).
+    for tight in "ethos-u65-256 24000" "ethos-u65-256 8000" "ethos-u65-512 40000" "ethos-u55-64 45000" "ethos-u55-128 20000"; do
+      set -- $tight
+      "$takt" convert "$shared/models/$model.tflite" -o "$work/npu.takt" --numerics $numerics --target "$1" \
+        --set memories.sram.bytes="$2" >"$work/log" 2>&1 || {
+        grep -q 'bytes are missing' "$work/log" && echo "$model $numerics $tight: does not fit" && continue
+        cat "$work/log"
+        failed=1
+        continue
+      }
+      "$takt" run "$work/npu.takt" $inputs --output-dir "$work/npu" >/dev/null
+      if diff -r "$work/host" "$work/npu" >/dev/null; then verdict=same; else verdict=DIFFERENT failed=1; fi
+      echo "$model $numerics $verdict $tight $(grep 'are missing' "$work/log" | sed 's/.*missing; //')"
+    done
   done
 done
 exit $failed

@@ -83,9 +83,9 @@ uint64_t Cycles(const Machine& machine, const Network& network) {
     Tiling tiling;
     std::string reason;
     if (!ChooseTiling(machine, layer, tiling, reason)) throw std::runtime_error(reason);
-    constexpr Address kFeatures{kFirstBase + 1, 0, 0, 0};
-    emitter.Emit(layer, tiling, {0, TileCount(layer, tiling)}, {kFeatures, kFeatures, kFeatures, kFirstBase},
-                 network.graph);
+    constexpr Image kFeatures{{kFirstBase + 1, 0, 0, 0}};
+    emitter.Emit(layer, tiling, {{0, layer.out_height}, {0, TileCount(layer, tiling)}},
+                 {kFeatures, kFeatures, kFeatures, kFirstBase}, network.graph);
   }
   emitter.Close();
   emitter.writer().SetBaseMemory(0, machine.constant_memory);

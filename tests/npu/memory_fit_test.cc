@@ -1,0 +1,137 @@
+// Activations fit a feature memory that is too small for all of them: by cascades, by tensors in another memory, or an
+// error says how much is missing.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "converter/backend/convert.h"
+#include "converter/npu/cascade.h"
+#include "converter/npu/machine_json.h"
+#include "converter/npu/step_profile.h"
+#include "engine/plan/plan.h"
+
+namespace takt::npu {
+namespace {
+
+namespace fs = std::filesystem;
+
+Layer Convolution(uint32_t height, uint32_t kernel, uint32_t stride) {
+  Layer l;
+  l.height = l.width = height;
+  l.kernel_h = l.kernel_w = kernel, l.stride_h = l.stride_w = stride, l.pad_top = l.pad_left = kernel / 2;
+  l.out_height = l.out_width = (height + stride - 1) / stride;
+  return l;
+}
+
+using Rows = std::vector<std::array<uint32_t, 3>>;
+Rows RowsOf(const std::vector<Stripe>& stripes) {
+  Rows rows;
+  for (const Stripe& s : stripes) rows.push_back({static_cast<uint32_t>(s.layer), s.rows.first, s.rows.size});
+  return rows;
+}
+
+TEST(Cascade, ComputesEachRowOnceAndBeforeItIsRead) {
+  const std::vector<Layer> layers = {Convolution(6, 1, 1), Convolution(6, 3, 1)};
+  EXPECT_EQ(RowsOf(StripesOf(layers, 2)), (Rows{{0, 0, 3}, {1, 0, 2}, {0, 3, 2}, {1, 2, 2}, {0, 5, 1}, {1, 4, 2}}));
+  EXPECT_EQ(RingRows(layers, 2), (std::vector<uint32_t>{4, 6}));
+}
+
+TEST(Cascade, StridedLayersReadAhead) {
+  const std::vector<Layer> layers = {Convolution(8, 1, 1), Convolution(8, 3, 2), Convolution(4, 1, 1)};
+  EXPECT_EQ(RowsOf(StripesOf(layers, 2)), (Rows{{0, 0, 4}, {1, 0, 2}, {2, 0, 2}, {0, 4, 4}, {1, 2, 2}, {2, 2, 2}}));
+  EXPECT_EQ(RingRows(layers, 2), (std::vector<uint32_t>{5, 2, 4}));
+}
+
+/// What a conversion made of a feature memory of so many bytes.
+struct Fit {
+  bool ok = false;
+  uint32_t arenas[2] = {};  ///< Bytes of activations by memory.
+  uint64_t cycles = 0;
+  bool cascades = false;
+  std::string said;
+};
+
+Fit Convert(const fs::path& model, const std::string& preset, const std::vector<std::string>& overrides) {
+  Diagnostics diagnostics;
+  ConvertOptions options;
+  options.machine = ParseMachine(*PresetJson(preset), preset, overrides, diagnostics).value().table;
+  std::ifstream file(model, std::ios::binary);
+  const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+  const Conversion made = ConvertTflite(bytes, model.filename().string(), options);
+  Fit fit;
+  fit.ok = made.diagnostics.ok();
+  for (const Diagnostic& d : made.diagnostics.all()) {
+    if (d.message.find("bytes are missing") != std::string::npos) fit.said = d.message;
+    EXPECT_EQ(d.message.find("internal"), std::string::npos) << d.ToString();
+  }
+  if (!fit.ok) return fit;
+  std::vector<uint64_t> aligned((made.plan.size() + 7) / 8);
+  std::memcpy(aligned.data(), made.plan.data(), made.plan.size());
+  Plan plan;
+  EXPECT_TRUE(plan.Open({reinterpret_cast<const std::byte*>(aligned.data()), made.plan.size()}).ok());
+  for (uint32_t i = 0; i < plan.arena_count(); ++i) {
+    if (plan.arena(i).kind == ArenaKind::kActivation) fit.arenas[plan.arena(i).memory] = plan.arena(i).bytes;
+  }
+  fit.cycles = TotalCycles(made.npu);
+  for (const CompiledJob& job : made.npu.jobs) {
+    for (const CompiledLayer& layer : job.layers) fit.cascades = fit.cascades || layer.cascade >= 0;
+  }
+  return fit;
+}
+
+std::vector<fs::path> Models() {
+  std::vector<fs::path> models = {fs::path(TAKT_SOURCE_DIR) / "samples/fashion/fashion.tflite"};
+  for (const char* name : {"kws_ref_model", "vww_96_int8", "pretrainedResnet_quant"}) {
+    const fs::path path = fs::path(TAKT_SHARED_DIR) / "models" / (std::string(name) + ".tflite");
+    if (fs::exists(path)) models.push_back(path);
+  }
+  return models;
+}
+
+TEST(MemoryFit, FitsOrSaysWhatIsMissing) {
+  for (const fs::path& model : Models()) {
+    for (const char* preset : {"ethos-u55-128", "ethos-u65-256"}) {
+      const Fit whole = Convert(model, preset, {});
+      ASSERT_TRUE(whole.ok);
+      EXPECT_EQ(whole.said, "");
+      for (const uint32_t share : {90, 70, 50, 30, 10, 1}) {
+        const uint32_t limit = whole.arenas[0] * share / 100;
+        const Fit fit = Convert(model, preset, {"memories.sram.bytes=" + std::to_string(limit)});
+        EXPECT_NE(fit.said, "") << model << " " << preset << " " << share;
+        const bool all_spilled = fit.said.find("all lie") != std::string::npos;
+        EXPECT_TRUE(!fit.ok || all_spilled || fit.arenas[0] <= limit) << model << " " << preset << ": " << fit.said;
+        const bool spills = std::string(preset) == "ethos-u65-256";  // to a memory without limit
+        EXPECT_TRUE(fit.ok || !spills) << fit.said;
+      }
+    }
+  }
+}
+
+TEST(MemoryFit, CascadesMakeAModelFit) {
+  const std::vector<fs::path> models = Models();
+  if (models.size() < 4) GTEST_SKIP() << "no shared models";
+  const Fit whole = Convert(models[2], "ethos-u55-128", {});
+  const Fit fit =
+      Convert(models[2], "ethos-u55-128", {"memories.sram.bytes=" + std::to_string(whole.arenas[0] * 2 / 3)});
+  EXPECT_TRUE(fit.ok) << fit.said;
+  EXPECT_TRUE(fit.cascades);
+}
+
+TEST(MemoryFit, TensorsSpillOneByOne) {
+  const std::vector<fs::path> models = Models();
+  if (models.size() < 4) GTEST_SKIP() << "no shared models";
+  const Fit whole = Convert(models[2], "ethos-u65-256", {});
+  const Fit fit = Convert(models[2], "ethos-u65-256", {"memories.sram.bytes=20000"});
+  EXPECT_TRUE(fit.ok);
+  EXPECT_GT(fit.arenas[1], 0u);
+  EXPECT_LE(fit.arenas[0], 20000u);
+  const Fit none = Convert(models[2], "ethos-u65-256", {"memories.sram.bytes=16"});
+  EXPECT_LT(whole.cycles, fit.cycles);
+  EXPECT_LT(fit.cycles, none.cycles);
+}
+
+}  // namespace
+}  // namespace takt::npu

@@ -194,18 +194,20 @@ void Compiler::Close(Group group) {
   const size_t count = group.layers.size();
   if (count == 0) return;
   const size_t first = group.first_step(), end = group.end_step();
-  const bool parts = count > 1 && Middle(group) != 0;
+  const bool parts = count > 1 ? Middle(group) != 0 : group.layers[0].part.tiles.size > 1;
   JobBuilder job(graph_, steps_, machine_, memory_, group);
-  if (!job.FitsBases() && parts) return CloseHalves(std::move(group));
+  if (!job.FitsBases() && count > 1 && parts) return CloseHalves(std::move(group));
   uint64_t host = 0;
   for (size_t s = first; s < end; ++s) host += HostCycles(graph_, steps_[s], machine_);
   const std::string wrong = job.Build();
   const uint64_t npu = job.report.timing.Cycles(machine_);
-  if (!wrong.empty()) {
+  if (job.too_long && parts) {
+    CloseHalves(std::move(group));
+  } else if (!wrong.empty()) {
     diagnostics_.Error(Where(graph_, steps_[first]), "internal error of the NPU compiler: " + wrong);
   } else if (npu > host && IsWhole(group)) {
     for (size_t s = first; s < end; ++s) Host(s, absl::StrCat("a job of its own would take ", npu, " cycles"));
-  } else if (npu > max_step_cycles_ && (parts || (count == 1 && group.layers[0].part.tiles.size > 1))) {
+  } else if (npu > max_step_cycles_ && parts) {
     CloseHalves(std::move(group));
   } else {
     CheckBound(first, npu);

@@ -112,6 +112,7 @@ std::string JobBuilder::Prove() {
   Stream stream;
   Status status = OpenStream(std::as_bytes(std::span(spec.stream)), stream);
   if (status.ok()) status = CheckStream(stream, machine_, bases, marks, spec.work);
+  too_long = status.code() == StatusCode::kLimitExceeded;
   if (status.ok()) status = Evaluate(stream, machine_, report.timing);
   if (status.ok()) return "";
   const std::string text = Disassemble(std::as_bytes(std::span(spec.stream)));

@@ -36,6 +36,7 @@ class JobBuilder {
   /// Empty, or what is wrong with the compiler. Once.
   std::string Build();
 
+  bool too_long = false;  ///< The stream has more commands than a device takes; that is no fault of the compiler.
   backend::JobSpec spec;
   CompiledJob report;
   std::vector<ir::TensorId> inputs, outputs;  ///< Of the Submit and Wait steps: what must stay in memory meanwhile.

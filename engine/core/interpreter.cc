@@ -150,8 +150,7 @@ Status Interpreter::Init(const Plan& plan, const InitOptions& options) {
   commit_ = plan.commit_step();
   status_ = {};
   plan_ = &plan;
-  Status status = CheckDevices();
-  if (status.ok()) status = BindSteps(extent.persistent);
+  const Status status = BindSteps(extent.persistent);
   if (!status.ok()) {
     plan_ = nullptr;
     return status;
@@ -180,6 +179,7 @@ Status Interpreter::BindArenas(const Plan& plan, std::span<const std::span<std::
 
 /// Checks every step; a step inside loops counts once for each trip.
 Status Interpreter::BindSteps(uint32_t scratch_offset) {
+  TAKT_TRY(BindDevices());
   uint32_t ends[kMaxLoopDepth] = {};
   uint64_t outer[kMaxLoopDepth] = {};
   uint32_t depth = 0;
@@ -220,8 +220,14 @@ Status Interpreter::InitStep(uint32_t step, uint64_t& work) {
   return kernel->prepare != nullptr ? kernel->prepare(bound.call) : Status();
 }
 
-/// Every device is there, and is not asked to hold more jobs than its queue does.
-Status Interpreter::CheckDevices() const {
+/// Every device is there, and is not asked to hold more jobs than its queue does. Finds how long a run waits for jobs.
+Status Interpreter::BindDevices() {
+  uint64_t ticks = platform_.most_job_ticks;
+  if (ticks == 0) {
+    for (const uint64_t cost : plan_->costs()) ticks += cost;
+    ticks *= kHangFactor;
+  }
+  patience_ = ticks == 0 || platform_.clock.now == nullptr ? kNoDeadline : ticks;
   for (uint32_t d = 0; d < plan_->device_count(); ++d) {
     if (devices_[d] == nullptr) return {StatusCode::kInvalidArgument, Site::kInitDevice, d};
   }

@@ -165,7 +165,7 @@ class Interpreter {
   Status BindArenas(const Plan& plan, std::span<const std::span<std::byte>> arenas);
   Status BindSteps(uint32_t scratch_offset);
   Status InitStep(uint32_t step, uint64_t& work);
-  Status CheckDevices() const;
+  Status BindDevices();
   void BindOperands(uint32_t step, Bound& bound) const;
   std::byte* Address(uint32_t tensor, const TensorView& view) const;
   TensorInfo Info(const BindingView& binding) const;
@@ -174,14 +174,15 @@ class Interpreter {
   bool Written(uint32_t tensor) const;
   bool OverlapsBound(std::span<const std::byte> buffer, const Rebound* own) const;
   void Drop();
-  void StopDevices();
-  uint64_t GivesUpAt(uint64_t cost) const;
+  uint64_t GivesUpAt() const;
   Progress RunStep();
   Progress RunDevice(const StepView& step);
   Progress AdvanceLoops();
   Status RunJob(uint16_t job, uint64_t* work);
-  void CleanCaches(const JobView& view, uint16_t job) const;
-  void InvalidateCaches(const JobView& view, uint16_t job) const;
+  void MaintainCaches(uint16_t job, bool after) const;
+  void Barrier() const {
+    if (platform_.barrier != nullptr) platform_.barrier(platform_.context);
+  }
   Progress Fail(Status status);
 
   const Plan* plan_ = nullptr;
@@ -202,8 +203,9 @@ class Interpreter {
   uint32_t jobs_in_flight_ = 0;
   uint16_t poison_ = kNoTensor;  ///< State that a dropped run left half updated.
   bool running_ = false;
-  WaitLimit wait_;        ///< Of Invoke; without `cancel`, steps poll.
-  uint64_t give_up_ = 0;  ///< When the job that is waited for has hung; 0: none is.
+  WaitLimit wait_;         ///< Of Invoke; without `cancel`, steps poll.
+  uint64_t patience_ = 0;  ///< Ticks after which a job in flight is taken for hung.
+  uint64_t give_up_ = 0;   ///< When the jobs in flight are.
   Status status_;
   std::atomic<bool> cancel_{false};
 };

@@ -12,35 +12,26 @@ Status Interpreter::Begin() {
   loop_depth_ = 0;
   status_ = {};
   wait_ = {};
-  give_up_ = 0;
   running_ = true;
   return {};
 }
 
-/// When a wait that begins now, for what the plan says costs `cost`, has lasted too long.
-uint64_t Interpreter::GivesUpAt(uint64_t cost) const {
-  uint64_t ticks = platform_.most_job_ticks;
-  if (ticks == 0) ticks = cost == 0 || cost > kNoDeadline / kHangFactor ? kNoDeadline : kHangFactor * cost;
-  const uint64_t now = platform_.clock.Now();
-  return platform_.clock.now == nullptr || ticks >= kNoDeadline - now ? kNoDeadline : now + ticks;
+/// When a device that is asked now has taken too long.
+uint64_t Interpreter::GivesUpAt() const {
+  const uint64_t at = platform_.clock.Now() + patience_;
+  return at < patience_ ? kNoDeadline : at;
 }
 
-/// No job stays in flight, unless a device that cannot cancel has hung.
-void Interpreter::StopDevices() {
-  uint64_t cost = 0;
-  for (const uint64_t c : plan_->costs()) cost = c > kNoDeadline - cost ? kNoDeadline : cost + c;
-  for (uint32_t i = 0; i < plan_->device_count(); ++i) {
-    const Status stopped = devices_[i]->Stop(platform_.clock, GivesUpAt(cost));
-    if (!stopped.ok() && platform_.panic != nullptr) platform_.panic(platform_.context, stopped);
-  }
-  jobs_in_flight_ = 0;
-}
-
-/// Ends a run that is under way: no job stays in flight, and a state that it updates in place is a state no more.
+/// Ends a run that is under way: no job stays in flight, unless a device that cannot cancel has hung, and a state that
+/// the run updates in place is a state no more.
 void Interpreter::Drop() {
   if (!running_) return;
   running_ = false;
-  if (jobs_in_flight_ != 0) StopDevices();
+  for (uint32_t i = 0; jobs_in_flight_ != 0 && i < plan_->device_count(); ++i) {
+    const Status stopped = devices_[i]->Stop(platform_.clock, GivesUpAt());
+    if (!stopped.ok() && platform_.panic != nullptr) platform_.panic(platform_.context, stopped);
+  }
+  jobs_in_flight_ = 0;
   for (uint32_t i = 0; cursor_ != 0 && i < plan_->state_count(); ++i) {
     if (plan_->state(i).shadow == kNoTensor) poison_ = static_cast<uint16_t>(i);
   }
@@ -156,27 +147,23 @@ Status Interpreter::RunJob(uint16_t id, uint64_t* work) {
   const Job job{id, plan_->constant(view.stream).bytes, {bases, view.bases.size()}, read_only};
   Device& device = *devices_[view.device];
   if (work != nullptr) return device.Prepare(job, *work);
-  if (!device.caps().coherent) CleanCaches(view, id);
+  if (!device.caps().coherent) MaintainCaches(id, false);
   TAKT_TRY(device.Submit(job));
+  give_up_ = GivesUpAt();
   ++jobs_in_flight_;
   return {};
 }
 
-/// Written ranges too, so that no dirty line falls onto the device's results.
-void Interpreter::CleanCaches(const JobView& view, uint16_t job) const {
-  for (uint32_t k = 0; platform_.cache_clean != nullptr && k < view.range_count; ++k) {
+/// Before a job of all ranges, so that no dirty line falls onto the device's results; after it of what it wrote.
+void Interpreter::MaintainCaches(uint16_t job, bool after) const {
+  const auto maintain = after ? platform_.cache_invalidate : platform_.cache_clean;
+  const JobView view = plan_->job(job);
+  if (after) Barrier();
+  for (uint32_t k = 0; maintain != nullptr && k < view.range_count; ++k) {
     const JobRangeView r = plan_->job_range(job, k);
-    platform_.cache_clean(platform_.context, tensor(view.bases[r.base]).subspan(r.offset, r.bytes));
+    if (r.write || !after) maintain(platform_.context, tensor(view.bases[r.base]).subspan(r.offset, r.bytes));
   }
-  if (platform_.barrier != nullptr) platform_.barrier(platform_.context);
-}
-
-void Interpreter::InvalidateCaches(const JobView& view, uint16_t job) const {
-  if (platform_.barrier != nullptr) platform_.barrier(platform_.context);
-  for (uint32_t k = 0; platform_.cache_invalidate != nullptr && k < view.range_count; ++k) {
-    const JobRangeView r = plan_->job_range(job, k);
-    if (r.write) platform_.cache_invalidate(platform_.context, tensor(view.bases[r.base]).subspan(r.offset, r.bytes));
-  }
+  if (!after) Barrier();
 }
 
 Progress Interpreter::RunDevice(const StepView& step) {
@@ -187,19 +174,16 @@ Progress Interpreter::RunDevice(const StepView& step) {
     return status.ok() ? Progress::kMore : Fail(status);
   }
   Device& device = *devices_[step.device()];
-  if (give_up_ == 0) give_up_ = GivesUpAt(plan_->costs().empty() ? 0 : plan_->costs()[cursor_]);
   const WaitLimit limit{wait_.deadline < give_up_ ? wait_.deadline : give_up_, wait_.cancel};
   const JobState state = wait_.cancel != nullptr ? device.Wait(job, limit, status) : device.Poll(job, status);
-  if (state == JobState::kRunning) {
-    if (platform_.clock.Now() < give_up_) return Progress::kWaiting;
-    return Fail({StatusCode::kDeviceFault, Site::kInvokeDeadline, job});
+  if (state != JobState::kDone) {
+    const bool running = state == JobState::kRunning;
+    if (running && platform_.clock.Now() < give_up_) return Progress::kWaiting;
+    const Site site = running ? Site::kInvokeDeadline : Site::kDeviceState;
+    return Fail(status.ok() ? Status(StatusCode::kDeviceFault, site, job) : status);
   }
-  give_up_ = 0;
   --jobs_in_flight_;
-  if (state == JobState::kFailed) {
-    return Fail(status.ok() ? Status(StatusCode::kDeviceFault, Site::kDeviceState, job) : status);
-  }
-  if (!device.caps().coherent) InvalidateCaches(plan_->job(job), job);
+  if (!device.caps().coherent) MaintainCaches(job, true);
   return Progress::kMore;
 }
 

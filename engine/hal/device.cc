@@ -72,13 +72,9 @@ Status Device::Cancel() {
 
 Status Device::Stop(const Clock& clock, uint64_t give_up) {
   if (caps_.can_cancel) return Cancel();
-  while (busy()) {
-    Status ignored;
-    const JobState state = Wait(in_flight_[0], {give_up, nullptr}, ignored);
-    if (state == JobState::kRunning && clock.Now() >= give_up)
-      return {StatusCode::kDeviceFault, Site::kDeviceState, in_flight_[0]};
-  }
-  return {};
+  Status ignored;
+  while (busy() && clock.Now() < give_up) (void)Wait(in_flight_[0], {give_up, nullptr}, ignored);
+  return busy() ? Status(StatusCode::kDeviceFault, Site::kDeviceState, in_flight_[0]) : Status();
 }
 
 Status Device::Reset() {

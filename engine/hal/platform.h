@@ -18,7 +18,7 @@ struct Clock {
   uint64_t Now() const { return now != nullptr ? now(context) : 0; }
 };
 
-/// A job that takes more than so many times what its plan says is taken for hung.
+/// A job that takes more than so many times what the plan says that all its steps take is taken for hung.
 inline constexpr uint64_t kHangFactor = 16;
 
 /// Functions of the board; nullptr: there is nothing to do. The cache functions and the barrier are called around jobs
@@ -31,9 +31,9 @@ struct Platform {
   void (*cache_invalidate)(void* context, std::span<std::byte> bytes) = nullptr;
   /// Orders the core's accesses to memory with those of devices.
   void (*barrier)(void* context) = nullptr;
-  /// The watchdog: most ticks of the clock that a run waits for one job; then it fails with kDeviceFault. 0:
-  /// kHangFactor times what the plan says that the job costs, in ticks that must then be the clock's; no bound if the
-  /// plan states no costs or there is no clock. UINT64_MAX: no bound.
+  /// The watchdog: most ticks of the clock from the last job's submission until the run waits no more and fails with
+  /// kDeviceFault. 0: kHangFactor times what the plan says that its steps cost, in ticks that must then be the clock's;
+  /// no bound if the plan states no costs or there is no clock. UINT64_MAX: no bound.
   uint64_t most_job_ticks = 0;
   /// A device cannot be stopped, so that memory changes under the application's hands. Not expected to return.
   void (*panic)(void* context, Status status) = nullptr;

@@ -131,13 +131,11 @@ int RunAgainst(const Options& options) {
   Subject subject = LoadSubject(options.subject, options.measure.port, layers);
   report::Profile& after = subject.profile;
   std::string not_compared;
-  if (before.instructions) {
+  if (before.instructions && before.instructions->build != BuildText()) {
+    not_compared = absl::StrCat("the baseline is of ", before.instructions->build, ", this is ", BuildText());
+  } else if (before.instructions) {
     after.instructions = CountInstructions(subject.plan, options.measure.port);
-    if (!after.instructions) {
-      not_compared = "valgrind is not installed";
-    } else if (after.instructions->build != before.instructions->build) {
-      not_compared = absl::StrCat("the baseline is of ", before.instructions->build, ", this is ", BuildText());
-    }
+    if (!after.instructions) not_compared = "valgrind is not installed";
   }
   if (before.wall) after.wall = {MeasureWall(options.subject.file, subject.plan, options.measure), HostText()};
   const report::Comparison comparison = report::Compare(before, after);

@@ -4,7 +4,7 @@ add_custom_target(format WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} VERBATIM
   COMMAND sh -c "git ls-files -co --exclude-standard '*.h' '*.cc' | xargs clang-format -i")
 add_custom_target(cross COMMAND ${tests}/cross/cross.py ${CMAKE_SOURCE_DIR}/build/cross USES_TERMINAL VERBATIM)
 add_custom_target(stack COMMAND ${tests}/checks/stack.py ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
-foreach(library engine port_reference npu_model port_npu_emu tile_kernels port_posix)
+foreach(library engine port_reference npu_model port_npu_emu tile_kernels port_posix port_xnnpack)
   if(TARGET takt_${library})
     add_dependencies(stack takt_${library})
   endif()

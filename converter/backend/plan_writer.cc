@@ -101,8 +101,9 @@ void Writer::AddArenaTensors() {
     size_t arena = activations_.size();  // of states
     int64_t block = 0;
     if (!entry.state) {
-      for (block = in_.placement.offsets[entry.buffer]; arena > 0 && block < activations_[--arena].begin;) {
-      }
+      block = in_.placement.offsets[entry.buffer];
+      do --arena;
+      while (block < activations_[arena].begin);
       block -= activations_[arena].begin;
     }
     AddTensor(entry.tensor, static_cast<uint32_t>(block + entry.offset), static_cast<uint16_t>(arena));

@@ -5,13 +5,17 @@
 namespace takt::frontend {
 namespace {
 
-ir::Node Step(Op op, ir::TensorId from, ir::TensorId to) {
+ir::Node Step(Op op, ir::TensorId from, ir::TensorId to, std::string name) {
   ir::Node node;
   node.op = op;
   node.inputs = {from};
   node.outputs = {to};
-  node.name = OpName(op);
+  node.name = std::move(name);
   return node;
+}
+
+ir::Node Requantize(ir::TensorId from, ir::TensorId to) {
+  return Step(Op::kRequantize, from, to, OpName(Op::kRequantize));
 }
 
 /// A uint8 tensor that takes over name and source of the int8 tensor `id`.
@@ -28,27 +32,32 @@ ir::TensorId OuterUint8(ir::Graph& graph, ir::TensorId id, Diagnostics& diagnost
 
 }  // namespace
 
+ir::TensorId AddCopy(ir::Graph& graph, ir::TensorId value, const std::string& suffix, std::string node_name) {
+  ir::Tensor copy = graph.tensor(value);
+  copy.name += suffix;
+  copy.data = nullptr;
+  const ir::TensorId made = graph.AddTensor(std::move(copy));
+  graph.nodes.push_back(Step(Op::kCopy, value, made, std::move(node_name)));
+  return made;
+}
+
 void AdaptGraphIo(ir::Graph& graph, const std::set<ir::TensorId>& uint8_tensors, Diagnostics& diagnostics) {
   std::set<ir::TensorId> bound(graph.inputs.begin(), graph.inputs.end());
   for (ir::TensorId& id : graph.inputs) {
     if (uint8_tensors.count(id) == 0) continue;
     const ir::TensorId inner = id;
     id = OuterUint8(graph, inner, diagnostics);
-    graph.nodes.insert(graph.nodes.begin(), Step(Op::kRequantize, id, inner));
+    graph.nodes.insert(graph.nodes.begin(), Requantize(id, inner));
   }
   for (ir::TensorId& id : graph.outputs) {
     const ir::TensorId inner = id;
     if (uint8_tensors.count(id) != 0) {
       id = OuterUint8(graph, inner, diagnostics);
-      graph.nodes.push_back(Step(Op::kRequantize, inner, id));
+      graph.nodes.push_back(Requantize(inner, id));
     } else if (graph.tensor(id).is_constant() || !bound.insert(id).second) {
       diagnostics.Note({graph.name, -1, "", graph.tensor(id).name},
                        "is an output that is also a constant, an input or another output; becomes a copy");
-      ir::Tensor copy = graph.tensor(inner);
-      copy.name += "/copy";
-      copy.data = nullptr;
-      id = graph.AddTensor(std::move(copy));
-      graph.nodes.push_back(Step(Op::kCopy, inner, id));
+      id = AddCopy(graph, inner, "/copy", OpName(Op::kCopy));
     }
   }
 }

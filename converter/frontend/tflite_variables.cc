@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "converter/frontend/graph_io.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/frontend/tflite_tensors.h"
 
@@ -113,19 +114,11 @@ void UseFinder::ReadInitial(int64_t index, const ModelLocation& where) {
   }
 }
 
-/// A copy of `value` that a node at the end makes.
-ir::TensorId AddCopy(ir::Graph& graph, ir::TensorId value) {
-  ir::Tensor copy = graph.tensor(value);
-  copy.name += "/next";
-  copy.data = nullptr;
-  copy.source = -1;
-  ir::Node node;
-  node.op = Op::kCopy;
-  node.inputs = {value};
-  node.outputs = {graph.AddTensor(std::move(copy))};
-  node.name = "ASSIGN_VARIABLE";
-  graph.nodes.push_back(std::move(node));
-  return graph.nodes.back().outputs[0];
+/// A copy that is no tensor of the file.
+ir::TensorId CopyOf(ir::Graph& graph, ir::TensorId value) {
+  const ir::TensorId copy = AddCopy(graph, value, "/next", "ASSIGN_VARIABLE");
+  graph.tensor(copy).source = -1;
+  return copy;
 }
 
 }  // namespace
@@ -195,7 +188,7 @@ void TfliteVariables::MakeStates(ir::Graph& graph) {
     ir::TensorId next = variable.current;
     ir::TensorId initial = ir::kNoTensor;
     if (uses_.at(name).initial) initial = graph.AddTensor(*uses_.at(name).initial);
-    if (graph.tensor(next).is_constant() || graph.IsInput(next) || next == variable.before) next = AddCopy(graph, next);
+    if (graph.tensor(next).is_constant() || graph.IsInput(next) || next == variable.before) next = CopyOf(graph, next);
     graph.states.push_back({variable.before, next, initial});
   }
 }
@@ -209,7 +202,7 @@ std::map<std::string, BodyVariable> TfliteVariables::OfBody(ir::Graph& graph) {
   for (const auto& [name, variable] : variables_) {
     ir::TensorId after = variable.current;
     if (after != variable.before && (graph.tensor(after).is_constant() || !taken.insert(after).second))
-      after = AddCopy(graph, after);
+      after = CopyOf(graph, after);
     made[name] = {variable.before, after};
   }
   return made;

@@ -19,7 +19,7 @@ ArenaPlacement PlaceInArenas(const Liveness& liveness, const std::set<ir::Tensor
     }
     if (arena == 1 && buffers.empty()) break;
     const Placement placement = Place(buffers, kArenaAlignment);
-    const int64_t begin = (made.all.peak_bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    const int64_t begin = Aligned(made.all.peak_bytes, kArenaAlignment);
     for (size_t i = 0; i < from.size(); ++i) made.all.offsets[from[i]] = begin + placement.offsets[i];
     made.all.peak_bytes = begin + placement.peak_bytes;
     made.all.lower_bound_bytes += placement.lower_bound_bytes;

@@ -159,8 +159,7 @@ Liveness ComputeLiveness(const ir::Graph& graph, const std::vector<backend::Step
   std::map<TensorId, int64_t> states;
   for (const ir::State& state : graph.states) {
     states[state.tensor] = result.state_bytes;
-    const int64_t blocks = (graph.tensor(state.tensor).byte_size() + kArenaAlignment - 1) / kArenaAlignment;
-    result.state_bytes += blocks * kArenaAlignment;
+    result.state_bytes += Aligned(graph.tensor(state.tensor).byte_size(), kArenaAlignment);
   }
   std::map<TensorId, size_t> blocks;
   for (Liveness::Entry& entry : result.tensors) {

@@ -17,10 +17,6 @@ constexpr int64_t kHillClimbBudget = 10'000'000;
 constexpr int kHillClimbTrials = 2000;
 constexpr int64_t kExactBudget = 10'000'000;
 
-int64_t Aligned(int64_t bytes, int64_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
 /// First-fit placements of the same buffers in many orders.
 class FirstFit {
  public:

@@ -8,6 +8,11 @@
 
 namespace takt::memory {
 
+/// The next multiple of `alignment`.
+constexpr int64_t Aligned(int64_t bytes, int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
 /// A block that must stay in place during steps [first, last].
 struct Buffer {
   int64_t bytes = 0;

@@ -12,8 +12,6 @@
 namespace takt::npu {
 namespace {
 
-constexpr int64_t kArenaAlignment = 16;
-
 /// The op at the peak: of a step of the host, or of the layer at which a job's workspace is fullest.
 ModelLocation PeakOp(const ir::Graph& graph, const Compilation& made, int32_t step) {
   const backend::StepSpec& at = made.steps[static_cast<size_t>(step)];
@@ -83,7 +81,7 @@ Attempt FitSearch::Try(const Machine& machine, MemoryPlan plan) const {
     if (placed.arenas.size() == 1 || placed.all.offsets[i] < placed.arenas[1].begin)
       here.push_back(liveness.buffers[i]);
   }
-  if (!a.made.steps.empty()) a.peak = PeakOp(a.graph, a.made, memory::FindPeakLoad(here, kArenaAlignment).step);
+  if (!a.made.steps.empty()) a.peak = PeakOp(a.graph, a.made, memory::FindPeakLoad(here, memory::kArenaAlignment).step);
   return a;
 }
 

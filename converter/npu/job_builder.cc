@@ -14,7 +14,6 @@ namespace {
 
 using ir::TensorId;
 
-constexpr int64_t kAlignment = 16;
 constexpr size_t kMaxExternals = kMaxBases - 3;  // beside constants and two workspaces
 
 std::vector<TensorId> Operands(const Layer& layer) {
@@ -76,14 +75,15 @@ void JobBuilder::PlaceIntermediates() {
   }
   spec.bases = {ir::kNoTensor};
   for (size_t side = 0; side < 2; ++side) {
-    const memory::Placement placement = memory::Place(buffers[side], kAlignment);
-    own_bytes_[side] = side == 0 ? std::max<int64_t>(placement.peak_bytes, kAlignment) : placement.peak_bytes;
+    const memory::Placement placement = memory::Place(buffers[side], kWorkspaceAlignment);
+    own_bytes_[side] = side == 0 ? std::max<int64_t>(placement.peak_bytes, kWorkspaceAlignment) : placement.peak_bytes;
     const auto space = static_cast<uint8_t>(kFirstBase + spec.bases.size());
     for (size_t i = 0; i < inside[side].size(); ++i)
       addresses_[inside[side][i]] = {space, 0, 0, static_cast<uint32_t>(placement.offsets[i])};
     if (own_bytes_[side] != 0) spec.bases.push_back(ir::kNoTensor);
   }
-  report.peak_node = group_.layers[static_cast<size_t>(memory::FindPeakLoad(buffers[0], kAlignment).step)].node;
+  report.peak_node =
+      group_.layers[static_cast<size_t>(memory::FindPeakLoad(buffers[0], kWorkspaceAlignment).step)].node;
   spec.written.assign(spec.bases.size(), true);
   spec.written[0] = false;
   for (const auto& [root, use] : uses_) {
@@ -152,7 +152,7 @@ std::string JobBuilder::Build() {
   const std::string name =
       absl::StrCat("job of ", graph_.nodes[static_cast<size_t>(steps_[group_.first_step()].node)].name);
   ir::Bytes constants = emitter.constants();
-  if (constants.empty()) constants.resize(kAlignment);
+  if (constants.empty()) constants.resize(kWorkspaceAlignment);
   const auto bytes = static_cast<int32_t>(constants.size());
   spec.bases[0] = graph_.AddConstant(name + "/constants", DataType::kUint8, {bytes}, std::move(constants));
   inputs.push_back(spec.bases[0]);

@@ -10,6 +10,9 @@
 
 namespace takt::npu {
 
+/// Of a job's own tensors in its workspaces.
+inline constexpr int64_t kWorkspaceAlignment = 16;
+
 /// The tensor that `id` is a dense view of, and where in it.
 struct Located {
   ir::TensorId root;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "converter/memory/planner.h"
 #include "converter/npu/job_builder.h"
 #include "ports/npu_emu/model/cost.h"
 
@@ -11,12 +12,11 @@ namespace {
 
 using ir::TensorId;
 
-constexpr int64_t kAlignment = 16;
 constexpr size_t kMostLayers = 6;  // of a cascade
 constexpr uint32_t kStripes[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 
 int64_t Aligned(int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return memory::Aligned(bytes, kWorkspaceAlignment);
 }
 
 }  // namespace

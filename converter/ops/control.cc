@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "converter/frontend/graph_io.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/frontend/tflite_variables.h"
 #include "converter/ir/op_def.h"
@@ -121,18 +122,10 @@ TensorId After(frontend::TfliteNode& node, const SharedVariable& variable) {
   return after;
 }
 
-/// `id` itself if a node of `body` writes it, or a copy.
-TensorId Written(Graph& body, TensorId id, TensorId before) {
-  if (id != before) return id;
-  Node copy;
-  copy.op = Op::kCopy;
-  copy.name = "READ_VARIABLE";
-  copy.inputs = {id};
-  Tensor value = body.tensor(id);
-  value.name += "/kept";
-  copy.outputs = {body.AddTensor(std::move(value))};
-  body.nodes.push_back(copy);
-  return copy.outputs[0];
+/// The variable after `body`, as an output that a node of it writes.
+TensorId Written(Graph& body, const frontend::BodyVariable& variable) {
+  const bool read_only = variable.after == variable.before;
+  return read_only ? frontend::AddCopy(body, variable.before, "/kept", "READ_VARIABLE") : variable.after;
 }
 
 void ImportIf(frontend::TfliteNode& node) {
@@ -155,7 +148,7 @@ void ImportIf(frontend::TfliteNode& node) {
     for (const int side : {0, 1}) {
       Graph& body = side == 0 ? then_body->graph : else_body->graph;
       body.inputs.push_back(variable.in[side].before);
-      if (changes) body.outputs.push_back(Written(body, variable.in[side].after, variable.in[side].before));
+      if (changes) body.outputs.push_back(Written(body, variable.in[side]));
     }
   }
   Node& made = node.AddTo(Op::kIf, std::move(inputs), std::move(outputs));

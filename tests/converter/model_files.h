@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -23,6 +24,16 @@ inline std::vector<std::string> ModelFiles() {
     }
   }
   std::sort(files.begin() + 1, files.end());
+  return files;
+}
+
+/// kFashion, and those of the shared models `names` that exist.
+inline std::vector<std::string> ModelFiles(std::initializer_list<const char*> names) {
+  std::vector<std::string> files = {kFashion};
+  for (const char* name : names) {
+    const std::string path = std::string(TAKT_SHARED_DIR "/models/") + name + ".tflite";
+    if (std::filesystem::exists(path)) files.push_back(path);
+  }
   return files;
 }
 

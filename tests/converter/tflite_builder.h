@@ -29,6 +29,19 @@ struct TfliteTensor {
   std::optional<uint32_t> buffer = std::nullopt;  ///< In place of the one that holds `data`.
 };
 
+/// A tensor of zero point 0: int8, or of rank 1 int32, a bias.
+inline TfliteTensor QuantizedTensor(const char* name, std::vector<int32_t> shape, std::vector<uint8_t> data,
+                                    float scale) {
+  TfliteTensor made;
+  made.name = name;
+  if (shape.size() == 1) made.type = tflite::TensorType::INT32;
+  made.shape = std::move(shape);
+  made.data = std::move(data);
+  made.scales = {scale};
+  made.zero_points = {0};
+  return made;
+}
+
 using Options = std::function<flatbuffers::Offset<void>(flatbuffers::FlatBufferBuilder&)>;
 
 struct TfliteOperator {

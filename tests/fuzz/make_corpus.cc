@@ -63,30 +63,20 @@ std::vector<uint8_t> Classifier() {
 
 /// int8 x[1, 8, 8, 4] -> depthwise convolution 3x3, added to x -> largest of 2x2 -> mean of 2x2.
 std::vector<uint8_t> PooledSum() {
-  using takt::test::TfliteTensor;
-  const auto tensor = [](const char* name, std::vector<int32_t> shape, std::vector<uint8_t> data, float scale) {
-    TfliteTensor made;
-    made.name = name;
-    if (shape.size() == 1) made.type = tflite::TensorType::INT32;
-    made.shape = std::move(shape);
-    made.data = std::move(data);
-    made.scales = {scale};
-    made.zero_points = {0};
-    return made;
-  };
+  using takt::test::QuantizedTensor;
   const auto pool = [](FlatBufferBuilder& fbb) {
     return tflite::CreatePool2DOptions(fbb, tflite::Padding::VALID, 2, 2, 2, 2).Union();
   };
   using Code = tflite::BuiltinOperator;
   using Kind = tflite::BuiltinOptions;
   takt::test::TfliteModel model;
-  model.tensors = {tensor("x", {1, 8, 8, 4}, {}, 0.5f),
-                   tensor("w", {1, 3, 3, 4}, std::vector<uint8_t>(36, 5), 0.02f),
-                   tensor("b", {4}, std::vector<uint8_t>(16, 1), 0.01f),
-                   tensor("h", {1, 8, 8, 4}, {}, 0.5f),
-                   tensor("s", {1, 8, 8, 4}, {}, 0.75f),
-                   tensor("m", {1, 4, 4, 4}, {}, 0.75f),
-                   tensor("y", {1, 2, 2, 4}, {}, 0.75f)};
+  model.tensors = {QuantizedTensor("x", {1, 8, 8, 4}, {}, 0.5f),
+                   QuantizedTensor("w", {1, 3, 3, 4}, std::vector<uint8_t>(36, 5), 0.02f),
+                   QuantizedTensor("b", {4}, std::vector<uint8_t>(16, 1), 0.01f),
+                   QuantizedTensor("h", {1, 8, 8, 4}, {}, 0.5f),
+                   QuantizedTensor("s", {1, 8, 8, 4}, {}, 0.75f),
+                   QuantizedTensor("m", {1, 4, 4, 4}, {}, 0.75f),
+                   QuantizedTensor("y", {1, 2, 2, 4}, {}, 0.75f)};
   model.operators = {{Code::DEPTHWISE_CONV_2D,
                       {0, 1, 2},
                       {3},

@@ -1,27 +1,19 @@
 // Models compile for machines never seen before: the stream's proof holds whatever the array, buffers and memories are.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <random>
 
 #include "converter/backend/convert.h"
 #include "converter/npu/machine_json.h"
+#include "tests/converter/model_files.h"
 
 namespace takt::npu {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kVariants = 6;  ///< Of every preset, for every model.
 
-std::vector<fs::path> Models() {
-  std::vector<fs::path> models = {fs::path(TAKT_SOURCE_DIR) / "samples/fashion/fashion.tflite"};
-  for (const char* name : {"kws_ref_model", "vww_96_int8", "pretrainedResnet_quant"}) {
-    const fs::path path = fs::path(TAKT_SHARED_DIR) / "models" / (std::string(name) + ".tflite");
-    if (fs::exists(path)) models.push_back(path);
-  }
-  return models;
+std::vector<std::string> Models() {
+  return test::ModelFiles({"kws_ref_model", "vww_96_int8", "pretrainedResnet_quant"});
 }
 
 /// The preset with array, buffers, bandwidths and latencies drawn from powers of two.
@@ -43,14 +35,13 @@ Machine Variant(const std::string& preset, std::mt19937& random) {
 
 TEST(AnyMachine, EveryModelCompiles) {
   std::mt19937 random(1);
-  for (const fs::path& model : Models()) {
-    std::ifstream file(model, std::ios::binary);
-    const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+  for (const std::string& model : Models()) {
+    const std::vector<uint8_t> bytes = test::ReadBytes(model);
     for (const std::string& preset : PresetNames()) {
       for (int i = 0; i < kVariants; ++i) {
         ConvertOptions options;
         options.machine = Variant(preset, random);
-        const Conversion made = ConvertTflite(bytes, model.filename().string(), options);
+        const Conversion made = ConvertTflite(bytes, model, options);
         for (const Diagnostic& d : made.diagnostics.all()) {
           ASSERT_NE(d.severity, Severity::kError) << preset << " variant " << i << ": " << d.ToString();
         }

@@ -4,19 +4,16 @@
 
 #include <array>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "converter/backend/convert.h"
 #include "converter/npu/cascade.h"
 #include "converter/npu/machine_json.h"
 #include "converter/npu/step_profile.h"
 #include "engine/plan/plan.h"
+#include "tests/converter/model_files.h"
 
 namespace takt::npu {
 namespace {
-
-namespace fs = std::filesystem;
 
 Layer Convolution(uint32_t height, uint32_t kernel, uint32_t stride) {
   Layer l;
@@ -54,13 +51,11 @@ struct Fit {
   std::string said;
 };
 
-Fit Convert(const fs::path& model, const std::string& preset, const std::vector<std::string>& overrides) {
+Fit Convert(const std::string& model, const std::string& preset, const std::vector<std::string>& overrides) {
   Diagnostics diagnostics;
   ConvertOptions options;
   options.machine = ParseMachine(*PresetJson(preset), preset, overrides, diagnostics).value().table;
-  std::ifstream file(model, std::ios::binary);
-  const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
-  const Conversion made = ConvertTflite(bytes, model.filename().string(), options);
+  const Conversion made = ConvertTflite(test::ReadBytes(model), model, options);
   Fit fit;
   fit.ok = made.diagnostics.ok();
   for (const Diagnostic& d : made.diagnostics.all()) {
@@ -82,17 +77,12 @@ Fit Convert(const fs::path& model, const std::string& preset, const std::vector<
   return fit;
 }
 
-std::vector<fs::path> Models() {
-  std::vector<fs::path> models = {fs::path(TAKT_SOURCE_DIR) / "samples/fashion/fashion.tflite"};
-  for (const char* name : {"kws_ref_model", "vww_96_int8", "pretrainedResnet_quant"}) {
-    const fs::path path = fs::path(TAKT_SHARED_DIR) / "models" / (std::string(name) + ".tflite");
-    if (fs::exists(path)) models.push_back(path);
-  }
-  return models;
+std::vector<std::string> Models() {
+  return test::ModelFiles({"kws_ref_model", "vww_96_int8", "pretrainedResnet_quant"});
 }
 
 TEST(MemoryFit, FitsOrSaysWhatIsMissing) {
-  for (const fs::path& model : Models()) {
+  for (const std::string& model : Models()) {
     for (const char* preset : {"ethos-u55-128", "ethos-u65-256"}) {
       const Fit whole = Convert(model, preset, {});
       ASSERT_TRUE(whole.ok);
@@ -111,7 +101,7 @@ TEST(MemoryFit, FitsOrSaysWhatIsMissing) {
 }
 
 TEST(MemoryFit, CascadesMakeAModelFit) {
-  const std::vector<fs::path> models = Models();
+  const std::vector<std::string> models = Models();
   if (models.size() < 4) GTEST_SKIP() << "no shared models";
   const Fit whole = Convert(models[2], "ethos-u55-128", {});
   const Fit fit =
@@ -121,7 +111,7 @@ TEST(MemoryFit, CascadesMakeAModelFit) {
 }
 
 TEST(MemoryFit, TensorsSpillOneByOne) {
-  const std::vector<fs::path> models = Models();
+  const std::vector<std::string> models = Models();
   if (models.size() < 4) GTEST_SKIP() << "no shared models";
   const Fit whole = Convert(models[2], "ethos-u65-256", {});
   const Fit fit = Convert(models[2], "ethos-u65-256", {"memories.sram.bytes=20000"});

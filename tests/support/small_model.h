@@ -22,25 +22,15 @@ inline std::vector<uint8_t> SmallModel() {
   const auto convolution = [](flatbuffers::FlatBufferBuilder& fbb) {
     return tflite::CreateConv2DOptions(fbb, tflite::Padding::SAME, 1, 1).Union();
   };
-  const auto tensor = [](const char* name, std::vector<int32_t> shape, std::vector<uint8_t> data, float scale) {
-    TfliteTensor made;
-    made.name = name;
-    if (shape.size() == 1) made.type = tflite::TensorType::INT32;
-    made.shape = std::move(shape);
-    made.data = std::move(data);
-    made.scales = {scale};
-    made.zero_points = {0};
-    return made;
-  };
   const std::vector<uint8_t> none;
   TfliteModel model;
-  model.tensors = {tensor("x", {1, 8, 8, 4}, none, 0.5f),
-                   tensor("w", {8, 3, 3, 4}, bytes(288), 0.01f),
-                   tensor("b", {8}, std::vector<uint8_t>(32), 0.005f),
-                   tensor("h", {1, 8, 8, 8}, none, 0.5f),
-                   tensor("v", {4, 1, 1, 8}, bytes(32), 0.02f),
-                   tensor("c", {4}, std::vector<uint8_t>(16), 0.01f),
-                   tensor("y", {1, 8, 8, 4}, none, 0.5f)};
+  model.tensors = {QuantizedTensor("x", {1, 8, 8, 4}, none, 0.5f),
+                   QuantizedTensor("w", {8, 3, 3, 4}, bytes(288), 0.01f),
+                   QuantizedTensor("b", {8}, std::vector<uint8_t>(32), 0.005f),
+                   QuantizedTensor("h", {1, 8, 8, 8}, none, 0.5f),
+                   QuantizedTensor("v", {4, 1, 1, 8}, bytes(32), 0.02f),
+                   QuantizedTensor("c", {4}, std::vector<uint8_t>(16), 0.01f),
+                   QuantizedTensor("y", {1, 8, 8, 4}, none, 0.5f)};
   for (int first : {0, 3}) {
     model.operators.push_back({.code = tflite::BuiltinOperator::CONV_2D,
                                .inputs = {first, first + 1, first + 2},

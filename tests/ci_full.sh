@@ -3,11 +3,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tests/install_packages.sh --full
-tests/run.sh consumer cortex-m sanitizers
+tests/run.sh consumer cortex-m gates sanitizers
 cmake --build --preset ci --target fetch_npm_models && ctest --preset ci -R npm_models
 cmake --workflow --preset clang
 cmake --workflow --preset tidy
-cmake --workflow --preset tsan
-cmake --workflow --preset stack
+cmake --workflow --preset dev
 cmake --workflow --preset fuzz
 cmake --workflow --preset cross

@@ -9,6 +9,10 @@ foreach(library engine port_reference npu_model port_npu_emu tile_kernels port_p
     add_dependencies(stack takt_${library})
   endif()
 endforeach()
+if(TAKT_BUILD_TESTS)
+  add_custom_target(memcheck COMMAND ${tests}/checks/memcheck.sh ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM
+    DEPENDS engine_test c_api_test plan_fuzzer)
+endif()
 add_custom_target(ci-full COMMAND ${tests}/ci_full.sh USES_TERMINAL VERBATIM)
 if(TARGET takt_bench)
   add_custom_target(bench COMMAND takt_bench USES_TERMINAL VERBATIM)

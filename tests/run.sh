@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing (Debian, as root), then builds and tests. run.sh [PART...]: suite consumer cortex-m (these by default) sanitizers
+# Installs what is missing (Debian, as root), then builds and tests. run.sh [PART...]: suite consumer cortex-m gates (these by default) sanitizers
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export TAKT_SHARED_DIR="${TAKT_SHARED_DIR:-$PWD/../shared}"
@@ -8,6 +8,10 @@ part_suite() { preset ci; }                # gcc
 part_sanitizers() { preset asan-ubsan; }   # and with clang, which compiles sanitized code in half the time of gcc
 part_consumer() { samples/package_consumer/check.sh build/ci; }
 part_cortex-m() { ports/cortex_m/measure.py build/ci/converter/takt; }
+part_gates() {                             # of the engine: a second compiler, sanitizers, threads, valgrind, stack frames
+  preset asan-engine
+  for gate in tsan memcheck stack; do cmake --workflow --preset "$gate"; done
+}
 
 preset() {
   cmake --preset "$1"
@@ -16,7 +20,7 @@ preset() {
 }
 
 parts=("$@")
-[ "$#" -gt 0 ] || parts=(suite consumer cortex-m)
+[ "$#" -gt 0 ] || parts=(suite consumer cortex-m gates)
 tests/install_packages.sh
 for part in "${parts[@]}"; do
   echo "== $part"

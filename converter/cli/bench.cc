@@ -210,9 +210,11 @@ void AddBench(CLI::App& app, Action& action) {
   verb->add_option("--iterations", options->measure.iterations, "Measured invocations")
       ->check(CLI::Range(1, 10000000))
       ->capture_default_str();
-  auto* duration = verb->add_option("--duration", options->jitter.seconds,
-                                    "Seconds: jitter instead (tails, cold start, after idle, beside a noisy process)")
-                       ->check(CLI::Range(0.01, 86400.0));
+  auto* duration =
+      verb->add_option("--duration", options->jitter.seconds,
+                       "Seconds: jitter instead (tails, cold start, after idle, beside a noisy process; and of a "
+                       "loop without memory accesses, in turns: the host's own)")
+          ->check(CLI::Range(0.01, 86400.0));
   verb->add_option("--cpu", options->jitter.cpu, "The core to measure jitter on")
       ->check(CLI::NonNegativeNumber)
       ->needs(duration);

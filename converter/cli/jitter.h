@@ -20,7 +20,8 @@ struct JitterOptions {
 /// Nanoseconds of one invocation each, as measured one after the other.
 struct Jitter {
   uint64_t cold = 0;                   ///< The first after Init: nothing is in a cache.
-  std::vector<uint64_t> steady;        ///< Back to back.
+  std::vector<uint64_t> steady;        ///< Back to back, in turns with `bare_loop`.
+  std::vector<uint64_t> bare_loop;     ///< A loop in registers that takes as long: what the host itself adds.
   std::vector<uint64_t> after_idle;    ///< After a pause each.
   std::vector<uint64_t> beside_noise;  ///< While another process streams through memory.
   std::string note;                    ///< What of `realtime` this host did not permit.
@@ -37,7 +38,8 @@ struct Bin {
   uint64_t from_ns;
   uint64_t count;
 };
-/// Bins of equal width from the least to the largest sample of an ascending list.
+/// Of an ascending list. Bins begin at the least sample and at 2^-11, 2^-10, ... 1/2 of the way to the largest one:
+/// fine where most samples lie, and yet as long as the tail.
 std::vector<Bin> Histogram(const std::vector<uint64_t>& sorted);
 std::string HistogramText(const std::vector<Bin>& bins);
 

@@ -257,12 +257,13 @@ class Bench(CliTest):
 
     def test_jitter(self):
         report = self.json("bench", self.plan, "--duration", 0.2, "--cpu", os.sched_getaffinity(0).pop())
-        for part in ("steady", "after_idle", "noisy_neighbour"):
+        for part in ("steady", "bare_loop", "after_idle", "noisy_neighbour"):
             times = [report[part][key] for key in ("p50_ns", "p99_ns", "p99_9_ns", "max_ns")]
             self.assertEqual(times, sorted(times))
         self.assertEqual(sum(bin["count"] for bin in report["histogram"]), report["steady"]["count"])
         self.assertGreater(report["cold_ns"], 0)
         self.fails(2, "--duration", "bench", self.plan, "--realtime")
+        self.fails(1, "a core that this process may run on", "bench", self.plan, "--duration", 0.1, "--cpu", 4000)
 
     def test_text(self):
         text = self.succeeds("bench", self.plan, "--iterations", 5, "--input", self.image)

@@ -8,5 +8,5 @@ rm -rf "$prefix" "$build/package_consumer"
 cmake --install "$build" --prefix "$prefix" >/dev/null
 cmake -G Ninja -S "$here" -B "$build/package_consumer" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release >/dev/null
 cmake --build "$build/package_consumer"
-"$build/package_consumer/consumer"
+for document in README.md LICENSE ports/posix/README.md; do test -s "$prefix/share/doc/Takt/$document"; done
 ctest --test-dir "$build/package_consumer" --output-on-failure --no-tests=error

@@ -30,7 +30,12 @@ std::string DatedReason(const report::Profile* before, const report::Profile& af
 }
 
 int Update(const Options& options) {
-  if (options.reason.empty()) throw InputError("--reason is empty; say why the figures may change");
+  if (options.reason.empty()) {
+    throw InputError(
+        "no reason is given; say why the figures may change, with --reason 'WHY' or in the environment: "
+        "TAKT_REASON='WHY' "
+        "cmake --build BUILD --target bless_latency");
+  }
   Subject subject = LoadSubject(options.model, options.port, true);
   report::Profile& profile = subject.profile;
   std::optional<report::Profile> before;
@@ -66,7 +71,7 @@ void AddBaseline(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   update->add_option("baseline", options->baseline, "The .json file to write")->required();
   update->add_option("model", options->model.file, "A .tflite or .onnx model, or a .takt plan")->required();
-  update->add_option("--reason", options->reason, "Why; it is stored")->envname("TAKT_REASON")->required();
+  update->add_option("--reason", options->reason, "Why; it is stored")->envname("TAKT_REASON");
   AddModelOptions(*update, options->model);
   update->add_option("--port", options->port, "Kernels of the host")->capture_default_str();
   update->add_flag("--instructions", options->instructions, "Counts the host's instructions, too (needs valgrind)");

@@ -80,9 +80,14 @@ nlohmann::ordered_json BenchJson(const Options& options, const PlanFile& file, c
   return json;
 }
 
-/// The table, and its files. Named after what the subject was compared with.
+/// What the subject is compared with.
+std::string SuiteName(const Options& options) {
+  return std::filesystem::path(options.against).stem().string();
+}
+
+/// The table, and its files.
 void Print(const Options& options, const report::Comparison& comparison) {
-  const std::string name = std::filesystem::path(options.against).stem().string();
+  const std::string name = SuiteName(options);
   std::vector<OutputFile> files;
   if (!options.junit.empty()) files.push_back(TextFile(options.junit, report::ComparisonJUnit(name, comparison)));
   if (!options.markdown.empty())
@@ -123,29 +128,58 @@ int RunAgainstPort(const Options& options) {
   return kDone;
 }
 
-/// Prints what changed since the baseline; throws if a gate did.
-int RunAgainst(const Options& options) {
-  if (IsPort(options.against)) return RunAgainstPort(options);
+struct Gate {
+  report::Comparison comparison;
+  bool failed = false;
+  std::string not_counted;  ///< Why instructions are not compared.
+};
+
+Gate CompareWithBaseline(const Options& options) {
+  if (!std::filesystem::exists(options.against)) {
+    throw InputError(absl::StrCat(options.against, ": is neither a file nor a port; for a first baseline, ",
+                                  BlessText(options.against, options.subject.file, "first baseline")));
+  }
+  Gate gate;
   bool layers = false;
   const report::Profile before = LoadBaseline(options.against, options.measure.port, layers);
   Subject subject = LoadSubject(options.subject, options.measure.port, layers);
   report::Profile& after = subject.profile;
-  std::string not_compared;
   if (before.instructions && before.instructions->build != BuildText()) {
-    not_compared = absl::StrCat("the baseline is of ", before.instructions->build, ", this is ", BuildText());
+    gate.not_counted = absl::StrCat("the baseline is of ", before.instructions->build, ", this is ", BuildText());
   } else if (before.instructions) {
     after.instructions = CountInstructions(subject.plan, options.measure.port);
-    if (!after.instructions) not_compared = "valgrind is not installed";
+    if (!after.instructions) gate.not_counted = "valgrind is not installed";
   }
   if (before.wall) after.wall = {MeasureWall(options.subject.file, subject.plan, options.measure), HostText()};
-  const report::Comparison comparison = report::Compare(before, after);
-  Print(options, comparison);
-  if (comparison.failed() && layers) {
-    throw InputError(absl::StrCat(options.subject.file, ": differs from ", options.against,
-                                  "; if that is meant: takt baseline update ", options.against, " ",
-                                  options.subject.file, " ... --reason 'WHY', with the options of this run"));
+  gate.comparison = report::Compare(before, after, gate.not_counted);
+  gate.failed = gate.comparison.failed() && layers;
+  return gate;
+}
+
+/// CI reads the JUnit file of a run that could not compare, too.
+Gate CompareOrReport(const Options& options) {
+  try {
+    return CompareWithBaseline(options);
+  } catch (const InputError& error) {
+    if (!options.junit.empty())
+      WriteFiles({TextFile(options.junit, report::ErrorJUnit(SuiteName(options), error.what()))});
+    throw;
   }
-  if (!not_compared.empty()) std::fprintf(stderr, "instructions are not compared: %s\n", not_compared.c_str());
+}
+
+/// Prints what changed since the baseline; throws if a gate did.
+int RunAgainst(const Options& options) {
+  if (IsPort(options.against)) return RunAgainstPort(options);
+  const Gate gate = CompareOrReport(options);
+  Print(options, gate.comparison);
+  if (gate.failed) {
+    const std::vector<std::string>& subjects = gate.comparison.subjects;
+    throw InputError(absl::StrCat(
+        options.subject.file,
+        subjects.empty() ? ": differs from " : ": is not what this baseline is of (give its model and options): ",
+        options.against, "; if that is meant, ", BlessText(options.against, options.subject.file, "WHY")));
+  }
+  if (!gate.not_counted.empty()) std::fprintf(stderr, "instructions are not compared: %s\n", gate.not_counted.c_str());
   return kDone;
 }
 

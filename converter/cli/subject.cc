@@ -58,8 +58,15 @@ report::Profile LoadBaseline(const std::string& path, const std::string& port, b
   std::string problem;
   auto profile = report::ParseProfile({bytes.begin(), bytes.end()}, problem);
   if (!profile)
-    throw InputError(absl::StrCat(path, ": is neither a plan nor a baseline of takt baseline update: ", problem));
+    throw InputError(absl::StrCat(path, ": is neither a plan nor a baseline: ", problem, "; restore the file, or ",
+                                  BlessText(path, "MODEL", "WHY")));
   return *profile;
+}
+
+std::string BlessText(const std::string& baseline, const std::string& subject, const std::string& reason) {
+  return absl::StrCat("run takt baseline update ", baseline, " ", subject, " --reason '", reason,
+                      "' with the options of its conversion (of takt_add_latency_test: TAKT_REASON='", reason,
+                      "' cmake --build BUILD --target bless_latency)");
 }
 
 std::string BuildText() {

@@ -27,6 +27,9 @@ Subject LoadSubject(const ModelOptions& model, const std::string& port, bool lay
 /// A baseline, or a plan as one (`layers` then says that it lacks them). Throws InputError.
 report::Profile LoadBaseline(const std::string& path, const std::string& port, bool& layers);
 
+/// What makes a baseline: "run takt baseline update …".
+std::string BlessText(const std::string& baseline, const std::string& subject, const std::string& reason);
+
 /// Compiler and flags of this program, and how it counts: only equal ones give equal counts.
 std::string BuildText();
 /// Processor and build.

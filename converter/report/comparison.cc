@@ -16,14 +16,17 @@ TotalChange Exact(std::string name, uint64_t before, uint64_t after) {
   return {std::move(name), before, after, before == after ? Verdict::kSame : Verdict::kChanged, ""};
 }
 
-TotalChange CompareInstructions(const InstructionCount& before, const InstructionCount& after) {
-  TotalChange total = {"instructions", before.count, after.count, Verdict::kSame, ""};
-  if (before.build != after.build) {
-    total.verdict = Verdict::kAdvisory;
-    total.note = absl::StrCat("baseline is of another build (", before.build, ")");
+TotalChange CompareInstructions(const InstructionCount& before, const std::optional<InstructionCount>& after,
+                                const std::string& not_counted) {
+  TotalChange total = {"instructions", before.count, std::nullopt, Verdict::kNotCompared, not_counted};
+  if (!after) return total;
+  total.after = after->count;
+  if (before.build != after->build) {
+    total.note = absl::StrCat("the baseline is of ", before.build, ", this is ", after->build);
     return total;
   }
-  const double change = std::fabs(static_cast<double>(after.count) - static_cast<double>(before.count));
+  total.verdict = Verdict::kSame;
+  const double change = std::fabs(static_cast<double>(after->count) - static_cast<double>(before.count));
   if (change > kInstructionTolerance * static_cast<double>(before.count)) total.verdict = Verdict::kChanged;
   return total;
 }
@@ -94,10 +97,23 @@ std::vector<StepChange> CompareSteps(const Profile& before, const Profile& after
   return changes;
 }
 
+/// Figures of another model or machine say nothing about a change, however they differ.
+std::vector<std::string> CompareSubjects(const Profile& before, const Profile& after) {
+  std::vector<std::string> subjects;
+  if (!before.model.empty() && !after.model.empty()) Differ(subjects, "model", before.model, after.model);
+  if (!before.source_sha256.empty() && !after.source_sha256.empty())
+    Differ(subjects, "SHA-256 of the model", before.source_sha256, after.source_sha256);
+  Differ(subjects, "target", before.target, after.target);
+  if (before.cycles.has_value() != after.cycles.has_value())
+    subjects.push_back(absl::StrCat("cycles only ", before.cycles ? "before" : "after", ", so none are compared"));
+  return subjects;
+}
+
 }  // namespace
 
 bool Comparison::failed() const {
-  return std::ranges::any_of(totals, [](const TotalChange& total) { return total.verdict == Verdict::kChanged; });
+  return !subjects.empty() ||
+         std::ranges::any_of(totals, [](const TotalChange& total) { return total.verdict == Verdict::kChanged; });
 }
 
 double MannWhitneyP(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
@@ -122,18 +138,17 @@ double MannWhitneyP(const std::vector<uint64_t>& a, const std::vector<uint64_t>&
   return std::erfc(std::max(std::fabs(u - mean) - 0.5, 0.0) / std::sqrt(2 * variance));
 }
 
-Comparison Compare(const Profile& before, const Profile& after) {
+Comparison Compare(const Profile& before, const Profile& after, const std::string& not_counted) {
   Comparison comparison;
+  comparison.subjects = CompareSubjects(before, after);
   std::vector<TotalChange>& totals = comparison.totals;
-  if (before.cycles || after.cycles)
-    totals.push_back(Exact("cycles", before.cycles.value_or(0), after.cycles.value_or(0)));
+  if (before.cycles && after.cycles) totals.push_back(Exact("cycles", *before.cycles, *after.cycles));
   totals.push_back(Exact("plan bytes", before.plan_bytes, after.plan_bytes));
   std::map<std::string, std::pair<uint64_t, uint64_t>> arenas;
   for (const auto& [name, bytes] : before.arenas) arenas[name].first = bytes;
   for (const auto& [name, bytes] : after.arenas) arenas[name].second = bytes;
   for (const auto& [name, bytes] : arenas) totals.push_back(Exact(name + " bytes", bytes.first, bytes.second));
-  if (before.instructions && after.instructions)
-    totals.push_back(CompareInstructions(*before.instructions, *after.instructions));
+  if (before.instructions) totals.push_back(CompareInstructions(*before.instructions, after.instructions, not_counted));
   if (before.wall && after.wall) totals.push_back(CompareWall(*before.wall, *after.wall));
   comparison.steps = CompareSteps(before, after);
   return comparison;

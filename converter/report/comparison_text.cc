@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -19,6 +20,8 @@ const char* VerdictText(Verdict verdict) {
       return "CHANGED";
     case Verdict::kAdvisory:
       return "advisory";
+    case Verdict::kNotCompared:
+      return "not compared";
   }
   return "?";
 }
@@ -30,6 +33,8 @@ std::string ChangeText(std::optional<uint64_t> before, std::optional<uint64_t> a
   if (*before == 0) return absl::StrFormat("%+d", change);
   return absl::StrFormat("%+d (%+.2f %%)", change, 100.0 * static_cast<double>(change) / static_cast<double>(*before));
 }
+
+constexpr char kOtherSubject[] = "not the same subject: ";
 
 std::string NumberText(std::optional<uint64_t> number) {
   return number ? absl::StrCat(*number) : "-";
@@ -58,13 +63,41 @@ std::string Cell(const std::string& text) {
   return absl::StrReplaceAll(text, {{"|", "\\|"}, {"\n", " "}});
 }
 
+/// What became of a case that did not pass: "failure", "error" or "skipped".
+std::string Outcome(const std::string& element, const std::string& message, const std::string& text = "") {
+  return absl::StrCat("<", element, " message=\"", Escaped(message), "\">", Escaped(text), "</", element, ">");
+}
+
+class JUnitSuite {
+ public:
+  explicit JUnitSuite(const std::string& name) : name_(Escaped(name)) {}
+  void Add(const std::string& name, const std::string& outcome) {
+    absl::StrAppend(&cases_, "  <testcase classname=\"", name_, "\" name=\"", Escaped(name), "\">", outcome,
+                    "</testcase>\n");
+    ++count_;
+    failures_ += absl::StartsWith(outcome, "<failure");
+    errors_ += absl::StartsWith(outcome, "<error");
+    skipped_ += absl::StartsWith(outcome, "<skipped");
+  }
+  std::string Text() const {
+    return absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"", name_, "\" tests=\"", count_,
+                        "\" failures=\"", failures_, "\" errors=\"", errors_, "\" skipped=\"", skipped_, "\">\n",
+                        cases_, "</testsuite>\n");
+  }
+
+ private:
+  std::string name_, cases_;
+  int count_ = 0, failures_ = 0, errors_ = 0, skipped_ = 0;
+};
+
 }  // namespace
 
 std::string ComparisonText(const Comparison& comparison) {
   std::string text;
+  for (const std::string& subject : comparison.subjects) absl::StrAppend(&text, kOtherSubject, subject, "\n");
   for (const TotalChange& total : comparison.totals) {
-    absl::StrAppendFormat(&text, "%-20s %12d -> %-12d %-20s %s%s%s\n", total.name, total.before, total.after,
-                          ChangeText(total.before, total.after), VerdictText(total.verdict),
+    absl::StrAppendFormat(&text, "%-20s %12s -> %-12s %-20s %s%s%s\n", total.name, NumberText(total.before),
+                          NumberText(total.after), ChangeText(total.before, total.after), VerdictText(total.verdict),
                           total.note.empty() ? "" : ": ", total.note);
   }
   if (!comparison.steps.empty())
@@ -73,11 +106,12 @@ std::string ComparisonText(const Comparison& comparison) {
 }
 
 std::string ComparisonMarkdown(const std::string& name, const Comparison& comparison) {
-  std::string text = absl::StrCat("### ", name, ": ", comparison.failed() ? "changed" : "same", "\n\n",
-                                  "| | before | after | change | |\n|---|---:|---:|---:|---|\n");
+  std::string text = absl::StrCat("### ", name, ": ", comparison.failed() ? "changed" : "same", "\n\n");
+  for (const std::string& subject : comparison.subjects) absl::StrAppend(&text, kOtherSubject, Cell(subject), "\n\n");
+  text += "| | before | after | change | |\n|---|---:|---:|---:|---|\n";
   for (const TotalChange& total : comparison.totals) {
-    absl::StrAppend(&text, "| ", Cell(total.name), " | ", total.before, " | ", total.after, " | ",
-                    ChangeText(total.before, total.after), " | ", VerdictText(total.verdict),
+    absl::StrAppend(&text, "| ", Cell(total.name), " | ", NumberText(total.before), " | ", NumberText(total.after),
+                    " | ", ChangeText(total.before, total.after), " | ", VerdictText(total.verdict),
                     total.note.empty() ? "" : ": ", Cell(total.note), " |\n");
   }
   if (comparison.steps.empty()) return text;
@@ -91,23 +125,33 @@ std::string ComparisonMarkdown(const std::string& name, const Comparison& compar
 }
 
 std::string ComparisonJUnit(const std::string& name, const Comparison& comparison) {
-  size_t failures = 0;
-  std::string cases;
+  JUnitSuite suite(name);
+  const std::string subjects = absl::StrJoin(comparison.subjects, "; ");
+  suite.Add("subject", subjects.empty() ? "" : Outcome("failure", kOtherSubject + subjects));
   for (const TotalChange& total : comparison.totals) {
-    const std::string values =
-        absl::StrCat(total.before, " -> ", total.after, " ", ChangeText(total.before, total.after));
-    absl::StrAppend(&cases, "  <testcase classname=\"", Escaped(name), "\" name=\"", Escaped(total.name), "\">");
-    if (total.verdict == Verdict::kChanged) {
-      ++failures;
-      absl::StrAppend(&cases, "<failure message=\"", Escaped(values), "\">", Escaped(StepsText(comparison)),
-                      "</failure>");
-    } else if (total.verdict == Verdict::kAdvisory) {
-      absl::StrAppend(&cases, "<system-out>", Escaped(absl::StrCat(values, "; ", total.note)), "</system-out>");
+    const std::string values = absl::StrCat(NumberText(total.before), " -> ", NumberText(total.after), " ",
+                                            ChangeText(total.before, total.after));
+    switch (total.verdict) {
+      case Verdict::kSame:
+        suite.Add(total.name, "");
+        break;
+      case Verdict::kChanged:
+        suite.Add(total.name, Outcome("failure", values, StepsText(comparison)));
+        break;
+      case Verdict::kNotCompared:
+        suite.Add(total.name, Outcome("skipped", total.note));
+        break;
+      case Verdict::kAdvisory:
+        suite.Add(total.name, absl::StrCat("<system-out>", Escaped(values + "; " + total.note), "</system-out>"));
     }
-    cases += "</testcase>\n";
   }
-  return absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"", Escaped(name), "\" tests=\"",
-                      comparison.totals.size(), "\" failures=\"", failures, "\">\n", cases, "</testsuite>\n");
+  return suite.Text();
+}
+
+std::string ErrorJUnit(const std::string& name, const std::string& message) {
+  JUnitSuite suite(name);
+  suite.Add("subject", Outcome("error", message));
+  return suite.Text();
 }
 
 }  // namespace takt::report

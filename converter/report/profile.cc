@@ -1,5 +1,8 @@
 #include "converter/report/profile.h"
 
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "converter/npu/step_profile.h"
 #include "converter/report/plan_report.h"
@@ -10,6 +13,8 @@ namespace takt::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr size_t kShownHashBytes = 6;
 
 /// "conv2d int8 fp32_rne"
 std::string KernelText(const Plan& plan, const StepView& step) {
@@ -73,6 +78,9 @@ StepProfile ProfileLayer(const npu::StepProfile& layer, const npu::Machine& mach
 
 Profile ProfilePlan(const Plan& plan, const Plan& names, const Requirements& need) {
   Profile profile;
+  const std::span<const uint8_t> sha256 = plan.source_sha256();
+  profile.source_sha256 =
+      absl::BytesToHexString({reinterpret_cast<const char*>(sha256.data()), std::min(sha256.size(), kShownHashBytes)});
   profile.target = std::string(plan.target_name());
   profile.plan_bytes = plan.bytes().size();
   for (uint32_t i = 0; i < plan.arena_count(); ++i) profile.arenas[ArenaName(plan, i)] = plan.arena(i).bytes;

@@ -37,7 +37,9 @@ struct WallTime {
 };
 
 struct Profile {
-  std::string model, target;
+  std::string model;  ///< Its file.
+  std::string target;
+  std::string source_sha256;  ///< Of the model, its start in hexadecimal; not in the text: models are trained again.
   uint64_t plan_bytes = 0;
   std::map<std::string, uint64_t> arenas;  ///< Bytes by name, the runtime arena among them.
   std::optional<uint64_t> cycles;          ///< Of the target; none if it has no calibration.

@@ -1,4 +1,6 @@
 // Profiles as text: a JSON object with one line a member and one line a step, so that changes show well as differences.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "converter/report/profile.h"
 
@@ -16,22 +18,88 @@ Json StepJson(const StepProfile& step) {
   return json;
 }
 
-StepProfile ParseStep(const Json& json) {
-  StepProfile step;
-  step.name = json.at("name");
-  step.kernel = json.at("kernel");
-  if (json.contains("cycles")) step.cycles = json.at("cycles").get<uint64_t>();
-  step.tiling = json.value("tile", "");
-  step.placement = json.value("at", "");
-  step.traffic = json.at("bytes").get<std::map<std::string, uint64_t>>();
-  return step;
-}
-
 /// A list with one line an entry.
 std::string ListText(const std::vector<Json>& rows) {
   std::string text = "[";
   for (size_t i = 0; i < rows.size(); ++i) absl::StrAppend(&text, i == 0 ? "\n    " : ",\n    ", rows[i].dump());
   return text + "\n  ]";
+}
+
+/// A member that breaks its rule: "'steps[2].cycles' is -1; it must be …".
+struct Broken {
+  std::string rule;
+};
+
+/// A value with the place where it stands.
+struct Value {
+  const Json& json;
+  std::string at;
+
+  [[noreturn]] void Break(const char* rule) const {
+    constexpr size_t kShown = 40;
+    throw Broken{absl::StrCat(at.empty() ? "the file" : "'" + at + "'", " is ", json.dump().substr(0, kShown),
+                              "; it must be ", rule)};
+  }
+  std::optional<Value> Find(const char* key) const {
+    if (!json.is_object()) Break("an object");
+    const auto member = json.find(key);
+    if (member == json.end()) return std::nullopt;
+    return Value{*member, at.empty() ? key : absl::StrCat(at, ".", key)};
+  }
+  Value operator[](const char* key) const {
+    const std::optional<Value> member = Find(key);
+    if (!member) throw Broken{absl::StrCat("'", at, at.empty() ? "" : ".", key, "' is missing")};
+    return *member;
+  }
+  std::string Text() const {
+    if (!json.is_string()) Break("a string");
+    return json.get<std::string>();
+  }
+  uint64_t Number() const {
+    if (!json.is_number_unsigned()) Break("a whole number from 0 to 2^64 - 1");
+    return json.get<uint64_t>();
+  }
+  std::vector<Value> List() const {
+    if (!json.is_array()) Break("a list");
+    std::vector<Value> values;
+    for (const Json& value : json) values.push_back({value, absl::StrCat(at, "[", values.size(), "]")});
+    return values;
+  }
+  std::map<std::string, uint64_t> Numbers() const {
+    if (!json.is_object()) Break("an object");
+    std::map<std::string, uint64_t> numbers;
+    for (const auto& [key, value] : json.items()) numbers[key] = Value{value, absl::StrCat(at, ".", key)}.Number();
+    return numbers;
+  }
+};
+
+StepProfile ReadStep(const Value& value) {
+  StepProfile step;
+  step.name = value["name"].Text();
+  step.kernel = value["kernel"].Text();
+  if (const auto cycles = value.Find("cycles")) step.cycles = cycles->Number();
+  if (const auto tile = value.Find("tile")) step.tiling = tile->Text();
+  if (const auto place = value.Find("at")) step.placement = place->Text();
+  step.traffic = value["bytes"].Numbers();
+  return step;
+}
+
+Profile ReadProfile(const Value& value) {
+  Profile profile;
+  profile.model = value["model"].Text();
+  profile.target = value["target"].Text();
+  profile.plan_bytes = value["plan_bytes"].Number();
+  profile.arenas = value["arena_bytes"].Numbers();
+  if (const auto cycles = value.Find("cycles")) profile.cycles = cycles->Number();
+  if (const auto counted = value.Find("instructions"))
+    profile.instructions = {(*counted)["count"].Number(), (*counted)["build"].Text()};
+  if (const auto wall = value.Find("wall_ns")) {
+    profile.wall.emplace().host = (*wall)["host"].Text();
+    for (const Value& sample : (*wall)["samples"].List()) profile.wall->samples.push_back(sample.Number());
+  }
+  for (const Value& reason : value["reasons"].List()) profile.reasons.push_back(reason.Text());
+  for (const Value& step : value["steps"].List()) profile.steps.push_back(ReadStep(step));
+  return profile;
 }
 
 }  // namespace
@@ -65,27 +133,14 @@ std::string ProfileText(const Profile& profile) {
 std::optional<Profile> ParseProfile(const std::string& text, std::string& problem) {
   try {
     const Json json = Json::parse(text);
-    Profile profile;
-    profile.model = json.at("model");
-    profile.target = json.at("target");
-    profile.plan_bytes = json.at("plan_bytes");
-    profile.arenas = json.at("arena_bytes").get<std::map<std::string, uint64_t>>();
-    if (json.contains("cycles")) profile.cycles = json.at("cycles").get<uint64_t>();
-    if (json.contains("instructions")) {
-      const Json& counted = json.at("instructions");
-      profile.instructions = {counted.at("count").get<uint64_t>(), counted.at("build").get<std::string>()};
-    }
-    if (json.contains("wall_ns")) {
-      const Json& wall = json.at("wall_ns");
-      profile.wall = {wall.at("samples").get<std::vector<uint64_t>>(), wall.at("host").get<std::string>()};
-    }
-    profile.reasons = json.at("reasons").get<std::vector<std::string>>();
-    for (const Json& step : json.at("steps")) profile.steps.push_back(ParseStep(step));
-    return profile;
-  } catch (const nlohmann::json::exception& error) {
-    problem = error.what();
-    return std::nullopt;
+    return ReadProfile({json, ""});
+  } catch (const Json::parse_error& error) {
+    const auto end = text.begin() + static_cast<ptrdiff_t>(std::min(error.byte, text.size()));
+    problem = absl::StrCat("line ", 1 + std::count(text.begin(), end, '\n'), " is no JSON");
+  } catch (const Broken& broken) {
+    problem = broken.rule;
   }
+  return std::nullopt;
 }
 
 }  // namespace takt::report

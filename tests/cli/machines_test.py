@@ -2,6 +2,7 @@
 """Emulated machines and the figures that latency tests keep."""
 import json
 import pathlib
+import re
 import sys
 import unittest
 import xml.dom.minidom
@@ -147,6 +148,37 @@ class Baseline(CliTest):
         self.assertIn("CHANGED", text)
         self.assertEqual(sorted(p.name for p in self.out.iterdir()), ["base.json"])
 
+    def test_no_baseline_yet(self):
+        path = self.out / "new.json"
+        arguments = ("bench", MODEL, *self.NPU, "--against", path, "--junit", self.out / "r.xml")
+        self.fails(1, f"takt baseline update {path} {MODEL} --reason 'first baseline'", *arguments)
+        self.fails(1, "TAKT_REASON='first baseline' cmake --build BUILD --target bless_latency", *arguments)
+        self.assertIn("errors=\"1\"", (self.out / "r.xml").read_text())
+
+    def test_another_subject_is_no_change(self):
+        base = self.baseline()
+        other = ("bench", MODEL, "--target", "ethos-u55-256", "--against", base, "--junit", self.out / "r.xml")
+        self.fails(1, "is not what this baseline is of", *other)
+        text = takt(*other).stdout
+        self.assertTrue(text.startswith("not the same subject: target ethos-u55-128 -> ethos-u55-256\n"), text)
+        self.assertIn("not the same subject: target", (self.out / "r.xml").read_text())
+        text = takt("bench", MODEL, "--against", base).stdout
+        self.assertIn("not the same subject: cycles only before", text)
+        self.assertNotIn("-100.00 %", text)
+        renamed = self.out / "renamed.tflite"
+        renamed.write_bytes(pathlib.Path(MODEL).read_bytes())
+        self.fails(1, "is not what this baseline is of", "bench", renamed, *self.NPU, "--against", base)
+
+    def test_a_damaged_baseline_is_named(self):
+        base = self.baseline()
+        text = base.read_text()
+        for change, message in (((r'"cycles": \d+', '"cycles": -1'), "'cycles' is -1; it must be a whole number"),
+                                ((r'"plan_bytes"', '"plan"'), "'plan_bytes' is missing"),
+                                ((r'"name":"[^"]*"', '"name":3'), "'steps[0].name' is 3; it must be a string"),
+                                ((r'"target": .*', '<<<<<<< HEAD'), "line 3 is no JSON")):
+            base.write_text(re.sub(*change, text, count=1))
+            self.fails(1, message, "bench", MODEL, *self.NPU, "--against", base)
+
     def test_plans_compare_with_plans(self):
         other = self.out / "other.takt"
         self.succeeds("convert", MODEL, "-o", other, "--numerics", "tflite")
@@ -174,8 +206,8 @@ class Baseline(CliTest):
 
     def test_faults(self):
         base = self.baseline()
-        self.fails(2, "--reason", "baseline", "update", base, MODEL)
-        self.fails(1, "--reason is empty", "baseline", "update", base, MODEL, "--reason", "")
+        self.fails(1, "TAKT_REASON='WHY'", "baseline", "update", base, MODEL)
+        self.fails(1, "--reason 'WHY'", "baseline", "update", base, MODEL, "--reason", "")
         self.fails(1, "neither a plan nor a baseline", "bench", MODEL, "--against", self.image)
         self.fails(1, "is a plan", "baseline", "update", self.plan, MODEL, "--reason", "x")
         self.fails(2, "--junit", "bench", MODEL, "--junit", self.out / "r.xml")

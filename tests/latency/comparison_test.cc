@@ -92,6 +92,23 @@ TEST(Comparison, StepsThatCameAndWent) {
   EXPECT_EQ(comparison.steps[1].why, std::vector<std::string>{"gone: npu conv"});
 }
 
+TEST(Comparison, AnotherSubjectFailsAndSaysSo) {
+  Profile other = Example();
+  other.target = "ethos-u55-256";
+  EXPECT_TRUE(Compare(Example(), other).failed());
+  other = Example();
+  other.model = "other.tflite";
+  EXPECT_TRUE(Compare(Example(), other).failed());
+  other = Example();
+  other.cycles.reset();
+  const Comparison comparison = Compare(Example(), other);
+  EXPECT_EQ(comparison.subjects, std::vector<std::string>{"cycles only before, so none are compared"});
+  EXPECT_EQ(comparison.totals.size(), 3u) << "no cycles";
+  EXPECT_TRUE(ComparisonText(comparison).starts_with("not the same subject: cycles only before"));
+  EXPECT_NE(ComparisonJUnit("kws", comparison).find("<failure message=\"not the same subject: "), std::string::npos);
+  EXPECT_NE(ComparisonMarkdown("kws", comparison).find("not the same subject: "), std::string::npos);
+}
+
 TEST(Comparison, InstructionsMayDifferByHalfAPercentInOneBuild) {
   Profile before = Example(), after = Example();
   before.instructions = {100000, "gcc"};
@@ -103,7 +120,11 @@ TEST(Comparison, InstructionsMayDifferByHalfAPercentInOneBuild) {
     EXPECT_EQ(Total(Compare(before, after), "instructions").verdict, verdict) << count;
   }
   after.instructions = {200000, "clang"};
-  EXPECT_EQ(Total(Compare(before, after), "instructions").verdict, Verdict::kAdvisory);
+  EXPECT_EQ(Total(Compare(before, after), "instructions").verdict, Verdict::kNotCompared);
+  after.instructions.reset();
+  const std::string junit = ComparisonJUnit("kws", Compare(before, after, "no valgrind"));
+  EXPECT_NE(junit.find("skipped=\"1\""), std::string::npos) << junit;
+  EXPECT_NE(junit.find("name=\"instructions\"><skipped message=\"no valgrind\">"), std::string::npos) << junit;
 }
 
 TEST(Comparison, WallTimeNeverFails) {
@@ -143,7 +164,7 @@ TEST(Comparison, TextsForCiAreWellFormed) {
   after.steps[0].name = "a<b & \"c\" | d";
   const Comparison comparison = Compare(Example(), after);
   const std::string junit = ComparisonJUnit("kws", comparison);
-  EXPECT_NE(junit.find("tests=\"4\" failures=\"1\""), std::string::npos) << junit;
+  EXPECT_NE(junit.find("tests=\"5\" failures=\"1\" errors=\"0\" skipped=\"0\""), std::string::npos) << junit;
   EXPECT_NE(junit.find("a&lt;b &amp; &quot;c&quot; | d"), std::string::npos) << junit;
   const std::string markdown = ComparisonMarkdown("kws", comparison);
   EXPECT_NE(markdown.find("### kws: changed"), std::string::npos);
@@ -166,8 +187,26 @@ TEST(Profile, OtherTextsAreRefused) {
   std::string problem;
   EXPECT_FALSE(ParseProfile("", problem));
   EXPECT_FALSE(ParseProfile("{}", problem));
+  EXPECT_EQ(problem, "'model' is missing");
   EXPECT_FALSE(ParseProfile("{\"model\": 3}", problem));
-  EXPECT_FALSE(problem.empty());
+  EXPECT_EQ(problem, "'model' is 3; it must be a string");
+  EXPECT_FALSE(ParseProfile("[]", problem));
+  EXPECT_EQ(problem, "the file is []; it must be an object");
+  EXPECT_FALSE(ParseProfile("{\n<<<<<<<", problem));
+  EXPECT_EQ(problem, "line 2 is no JSON");
+}
+
+TEST(Profile, NumbersAreWholeAndNotNegative) {
+  const std::string text = ProfileText(Example());
+  for (const char* value : {"-1", "1.5", "\"1\"", "18446744073709551616"}) {
+    for (const char* key : {"\"plan_bytes\": ", "\"cycles\": ", "\"cycles\":", "\"runtime\":"}) {
+      std::string changed = text, problem;
+      const size_t at = changed.find(key) + std::string(key).size();
+      changed.replace(at, changed.find_first_of(",}", at) - at, value);
+      EXPECT_FALSE(ParseProfile(changed, problem)) << changed;
+      EXPECT_NE(problem.find("it must be a whole number from 0 to 2^64 - 1"), std::string::npos) << problem;
+    }
+  }
 }
 
 }  // namespace

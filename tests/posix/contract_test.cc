@@ -12,53 +12,28 @@
 #include <cstddef>
 #include <memory>
 
-#include "engine/core/interpreter.h"
-#include "ports/posix/realtime.h"
-#include "ports/reference/kernels.h"
+#include "tests/support/sample_net.h"
 
 namespace takt {
 namespace {
 
-/// fashion.takt, mapped, with a clock and a trace, after its first run.
-struct Net {
-  struct alignas(64) Memory {
-    std::byte activation[1 << 18], runtime[1 << 14];
-  };
-
-  Net() {
-    EXPECT_EQ(file.Map(TAKT_FASHION_PLAN), 0);
-    EXPECT_EQ(plan.Open(file.bytes()), Status());
-    posix::Prefault(memory->activation);
-    posix::Prefault(memory->runtime);
-    EXPECT_EQ(net.Init(plan, {.arenas = arenas,
-                              .runtime = memory->runtime,
-                              .kernels = reference::AllKernels(),
-                              .devices = {},
-                              .platform = {.clock = posix::MonotonicClock()},
-                              .trace = &trace}),
-              Status());
-    EXPECT_EQ(net.Invoke(), Status());
+/// A sample after its first run.
+struct Net : test::SampleNet {
+  explicit Net(const test::SampleCase& sample) : SampleNet(sample) {
+    EXPECT_EQ(Bind(), Status());
+    EXPECT_EQ(net().Invoke(), Status());
   }
 
   /// Runs with a deadline, and step by step.
   bool Run() {
     bool ok = true;
     for (int i = 0; i < 20; ++i) {
-      ok = ok && net.Invoke(kNoDeadline - 1).ok() && net.Begin().ok();
-      while (ok && net.Step(1) == Progress::kMore) {
-      }
-      ok = ok && net.status().ok();
+      ok = ok && net().Invoke(kNoDeadline - 1).ok() && net().Begin().ok();
+      for (Progress p = Progress::kMore; ok && (p == Progress::kMore || p == Progress::kWaiting);) p = net().Step(1);
+      ok = ok && net().status().ok();
     }
     return ok;
   }
-
-  posix::MappedFile file;
-  Plan plan;
-  std::unique_ptr<Memory> memory = std::make_unique<Memory>();
-  std::span<std::byte> arenas[1] = {memory->activation};
-  TraceEvent events[64];
-  Trace trace{events};
-  Interpreter net;
 };
 
 /// From here on, any system call but the process's exit kills it.
@@ -88,15 +63,19 @@ int WithoutSystemCalls(F work) {
   return status;
 }
 
-TEST(ContractTest, InvokeMakesNoSystemCall) {
-  Net n;
+class ContractTest : public testing::TestWithParam<test::SampleCase> {};
+INSTANTIATE_TEST_SUITE_P(Ports, ContractTest, testing::ValuesIn(test::SampleCases()),
+                         [](const auto& sample) { return sample.param.name; });
+
+TEST_P(ContractTest, InvokeMakesNoSystemCall) {
+  Net n(GetParam());
   const int status = WithoutSystemCalls([&] { return n.Run(); });
   ASSERT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status) << ": it made a system call";
   if (WEXITSTATUS(status) == kNoFilter) GTEST_SKIP() << "this kernel has no seccomp filters";
   EXPECT_EQ(WEXITSTATUS(status), kRan);
 }
 
-TEST(ContractTest, TheFilterSeesSystemCalls) {
+TEST(ContractProofTest, TheFilterSeesSystemCalls) {
   const int status = WithoutSystemCalls([] { return getppid() > 0; });
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNoFilter) GTEST_SKIP() << "this kernel has no seccomp filters";
   EXPECT_TRUE(WIFSIGNALED(status));
@@ -108,15 +87,15 @@ int64_t MinorFaults() {
   return usage.ru_minflt;
 }
 
-TEST(ContractTest, InvokeFaultsNoPageAfterTheFirstRun) {
-  Net n;
+TEST_P(ContractTest, InvokeFaultsNoPageAfterTheFirstRun) {
+  Net n(GetParam());
   (void)MinorFaults();
   const int64_t before = MinorFaults();
   EXPECT_TRUE(n.Run());
   EXPECT_EQ(MinorFaults(), before);
 }
 
-TEST(ContractTest, FaultsAreSeen) {
+TEST(ContractProofTest, FaultsAreSeen) {
   const auto fresh = std::make_unique_for_overwrite<std::byte[]>(size_t{64} << 20);
   const int64_t before = MinorFaults();
   posix::Prefault({fresh.get(), size_t{64} << 20});

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "engine/core/interpreter.h"
+#include "engine/plan/signed_message.h"
 
 namespace {
 
@@ -49,6 +50,14 @@ takt::KernelTable Table(const takt_kernel* const* kernels, size_t count) {
   return {reinterpret_cast<const takt::Kernel* const*>(kernels), count};
 }
 
+/// `context`: the takt_open_options.
+bool Accept(void* context, const takt::SignedPlan& plan) {
+  const auto* options = static_cast<const takt_open_options*>(context);
+  takt::SignedMessage message;
+  return takt::Join(plan, message) &&
+         options->verify(options->key, plan.key_id.data(), message.data(), message.size(), plan.signature.data()) != 0;
+}
+
 takt_span Span(const takt::TensorInfo& tensor) {
   return {tensor.bytes.data(), tensor.bytes.size()};
 }
@@ -62,6 +71,7 @@ takt_status takt_open(takt_net* net, const void* plan, size_t bytes, const takt_
   if (options != nullptr) {
     if (options->skip_hash != 0) chosen.sha256 = nullptr;
     chosen.check_constants_crc = options->check_constants_crc != 0;
+    if (options->verify != nullptr) chosen.verify = {&Accept, const_cast<takt_open_options*>(options)};
     if (options->max_work != 0) chosen.limits.work = options->max_work;
   }
   return Bits(n->plan.Open(std::span(static_cast<const std::byte*>(plan), plan != nullptr ? bytes : 0), chosen));

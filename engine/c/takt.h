@@ -66,11 +66,18 @@ typedef struct takt_clock {
   void* context;
 } takt_clock;
 
-/** takt::PlanOptions without a signature. */
+/** Whether `signature` (64 bytes, Ed25519 by `takt sign`) of `message` is right and its key trusted; 0: no. `key_id`:
+   the first 8 bytes of the public key's SHA-256. `key` is that of the options. */
+typedef int (*takt_verify)(void* key, const uint8_t* key_id, const uint8_t* message, size_t message_bytes,
+                           const uint8_t* signature);
+
+/** takt::PlanOptions. Zeros are the defaults. */
 typedef struct takt_open_options {
   int skip_hash;           /**< Do not compare the file with its SHA-256. */
   int check_constants_crc; /**< Compare each constant with its CRC-32. */
   uint64_t max_work;       /**< Inner iterations of one invocation; 0: the default. */
+  takt_verify verify; /**< Not NULL: refuse a plan that is not signed or that it does not accept; wants the hash. */
+  void* key;          /**< For `verify`: what it trusts. */
 } takt_open_options;
 
 #define TAKT_NO_DEADLINE UINT64_MAX

@@ -5,23 +5,13 @@
 #include <algorithm>
 
 #include "engine/base/sha256.h"
+#include "engine/plan/signed_message.h"
 
 namespace takt::posix {
 namespace {
 
 static_assert(crypto_sign_BYTES == sizeof(Signature) && crypto_sign_PUBLICKEYBYTES == sizeof(PublicKey) &&
               crypto_sign_SEEDBYTES == sizeof(Seed));
-
-using Message = std::array<uint8_t, sizeof(kSignatureDomain) - 1 + offsetof(PlanTrailer, key_id)>;
-
-/// Domain, header and hash, one after the other; false if they have other lengths.
-bool Join(const SignedPlan& plan, Message& message) {
-  if (plan.domain.size() + plan.header.size() + plan.sha256.size() != message.size()) return false;
-  auto at = std::ranges::copy(plan.domain, message.begin()).out;
-  for (const std::byte byte : plan.header) *at++ = static_cast<uint8_t>(byte);
-  std::ranges::copy(plan.sha256, at);
-  return true;
-}
 
 /// libsodium's secret key is seed and public key.
 struct KeyPair {
@@ -49,7 +39,7 @@ Verifier Ed25519Verifier::verifier() {
 }
 
 bool Ed25519Verifier::Accept(void* self, const SignedPlan& plan) {
-  Message message;
+  SignedMessage message;
   if (!Join(plan, message)) return false;
   for (const PublicKey& key : static_cast<Ed25519Verifier*>(self)->trusted_) {
     if (!std::ranges::equal(KeyIdOf(key), plan.key_id)) continue;
@@ -74,7 +64,7 @@ PublicKey PublicKeyOf(const Seed& seed) {
 }
 
 Signature Sign(const Seed& seed, const SignedPlan& plan) {
-  Message message = {};
+  SignedMessage message = {};
   Signature signature = {};
   if (!Join(plan, message)) return signature;
   const KeyPair pair(seed);

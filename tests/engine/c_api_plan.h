@@ -3,6 +3,7 @@
 #define TAKT_TESTS_ENGINE_C_API_PLAN_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +15,9 @@ typedef struct takt_plan_bytes {
 } takt_plan_bytes;
 
 takt_plan_bytes c_api_plan(void);
+/* Signed, so to speak: the signature is the start of the message, each byte XOR `key`; the key's id is 8 times `key`.
+ */
+takt_plan_bytes c_api_signed_plan(uint8_t key);
 const struct takt_kernel* const* c_api_kernels(void);
 size_t c_api_kernel_count(void);
 

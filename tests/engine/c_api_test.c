@@ -25,6 +25,36 @@ static void* aligned(unsigned char* storage) {
 
 static unsigned char activation[1024], runtime[2048];
 
+/* c_api_signed_plan's scheme; `key` is the byte that is trusted. */
+static int verify(void* key, const uint8_t* key_id, const uint8_t* message, size_t message_bytes,
+                  const uint8_t* signature) {
+  const uint8_t trusted = *(const uint8_t*)key;
+  size_t i;
+  if (message_bytes != 12 + 24 + 32 || key_id[0] != trusted) return 0;
+  for (i = 0; i < 64; ++i) {
+    if (signature[i] != (message[i] ^ trusted)) return 0;
+  }
+  return 1;
+}
+
+static void signatures(takt_net* net) {
+  uint8_t key = 0x5A;
+  takt_open_options options;
+  takt_plan_bytes plan = c_api_plan();
+  memset(&options, 0, sizeof(options));
+  options.verify = verify;
+  options.key = &key;
+  EXPECT(takt_code(takt_open(net, plan.data, plan.bytes, &options)) == TAKT_SIGNATURE_MISMATCH);
+  plan = c_api_signed_plan(key);
+  EXPECT(takt_open(net, plan.data, plan.bytes, &options) == 0);
+  options.skip_hash = 1;
+  EXPECT(takt_code(takt_open(net, plan.data, plan.bytes, &options)) == TAKT_INVALID_ARGUMENT);
+  options.skip_hash = 0;
+  key = 0x5B;
+  EXPECT(takt_code(takt_open(net, plan.data, plan.bytes, &options)) == TAKT_SIGNATURE_MISMATCH);
+  EXPECT(takt_code(takt_invoke(net, TAKT_NO_DEADLINE)) == TAKT_INVALID_STATE);
+}
+
 static void wrong_calls(takt_net* net, const takt_plan_bytes* plan, const takt_span* arenas) {
   size_t bytes = 0;
   EXPECT(takt_code(takt_open(NULL, plan->data, plan->bytes, NULL)) == TAKT_INVALID_ARGUMENT);
@@ -59,6 +89,7 @@ int main(void) {
   arenas[0].bytes = bytes;
   EXPECT(takt_arena_bytes(&net, c_api_kernels(), c_api_kernel_count(), 1, &bytes) == 0);
   arenas[1].bytes = bytes - 1;
+  signatures(&net);
   memset(&net, 0, sizeof(net));
   wrong_calls(&net, &plan, arenas);
   EXPECT(takt_code(takt_init(&net, arenas, 2, c_api_kernels(), c_api_kernel_count(), NULL)) == TAKT_ARENA_TOO_SMALL);

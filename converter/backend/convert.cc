@@ -68,13 +68,10 @@ uint64_t MaxStepTicks(const ConvertOptions& options) {
 /// Cost of a step of a CPU whose kernels were measured. One that was not is an error.
 uint64_t CalibratedCost(Conversion& result, const backend::StepSpec& step, const backend::StepCosts& costs) {
   if (step.op < kFirstKernelOp) return costs.Control();
-  const Kernel* kernel = backend::FindKernel(result.graph, step, reference::AllKernels());
   uint64_t work = 1;
-  backend::StepCall call(result.graph, step);
   const std::string key = backend::KeyText(backend::KeyOf(result.graph, step));
   const auto cost = costs.kernels.find(key);
-  if (kernel != nullptr && kernel->check(call.call(), work).ok() && cost != costs.kernels.end())
-    return cost->second.Of(work);
+  if (backend::CheckStep(result.graph, step, work).ok() && cost != costs.kernels.end()) return cost->second.Of(work);
   const ir::Node& node = result.graph.nodes[static_cast<size_t>(step.node)];
   result.diagnostics.Error({result.graph.name, node.sources.empty() ? -1 : node.sources[0], node.name, ""},
                            "the costs have no kernel \"" + key +

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/ops/checks.h"
 #include "schema/plan_generated.h"
 
 namespace takt::backend {
@@ -63,6 +64,21 @@ StepCall::StepCall(const ir::Graph& graph, const StepSpec& step, const std::func
   call_.outputs = std::span<const TensorRef>(refs_).subspan(step.inputs.size());
 }
 
+Status CheckStep(const ir::Graph& graph, const StepSpec& step, uint64_t& work) {
+  StepCall call(graph, step);
+  switch (step.op) {
+#define TAKT_OP(Name, name, file, min_inputs, max_inputs, outputs, traits) \
+  case Op::k##Name:                                                        \
+    return Check##Name(call.call(), step.numerics, work);
+#define TAKT_GRAPH_OP(Name, name, file, min_inputs, max_inputs, outputs)
+#include "schema/op_table.inc"
+#undef TAKT_OP
+#undef TAKT_GRAPH_OP
+    default:
+      return {};
+  }
+}
+
 uint64_t CheckSteps(const ir::Graph& graph, const std::vector<StepSpec>& steps, KernelTable kernels,
                     Diagnostics& diagnostics) {
   constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
@@ -84,16 +100,14 @@ uint64_t CheckSteps(const ir::Graph& graph, const std::vector<StepSpec>& steps, 
     }
     const ir::Node& node = graph.nodes[static_cast<size_t>(step.node)];
     const ModelLocation where{graph.name, node.sources.empty() ? -1 : node.sources[0], node.name, ""};
-    const Kernel* kernel = FindKernel(graph, step, kernels);
-    if (kernel == nullptr) {
+    if (FindKernel(graph, step, kernels) == nullptr) {
       diagnostics.Error(where,
                         absl::StrCat("has no kernel: the reference port does not run ", KeyText(KeyOf(graph, step)),
                                      "; quantize the model to int8, or leave it in float32"));
       continue;
     }
-    StepCall call(graph, step);
     uint64_t step_work = 1;
-    const Status status = kernel->check(call.call(), step_work);
+    const Status status = CheckStep(graph, step, step_work);
     if (!status.ok()) {
       diagnostics.Error(where,
                         absl::StrCat("breaks a rule of ", OpName(step.op), " (site ", static_cast<int>(status.site()),

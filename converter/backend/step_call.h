@@ -35,6 +35,10 @@ class StepCall {
   KernelCall call_;
 };
 
+/// The rule of the step's op (engine/ops), which every port's rows of it share; adds its inner iterations to `work`:
+/// multiplications of a contraction, else mostly elements. Steps that are no kernel's have neither.
+Status CheckStep(const ir::Graph& graph, const StepSpec& step, uint64_t& work);
+
 /// Applies every step's own rule (engine/ops) and adds up the inner iterations of one invocation, as Interpreter::Init
 /// will. A step without a kernel in `kernels`, or whose rule is broken, is an error at its source node.
 uint64_t CheckSteps(const ir::Graph& graph, const std::vector<StepSpec>& steps, KernelTable kernels,

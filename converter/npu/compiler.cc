@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "converter/backend/step_call.h"
 #include "converter/npu/job_builder.h"
 
 namespace takt::npu {
@@ -250,13 +251,20 @@ Compilation Compiler::Run() {
 }  // namespace
 
 uint64_t HostCycles(const ir::Graph& graph, const StepSpec& step, const Machine& machine) {
-  uint64_t elements = 0;
-  for (const TensorId id : step.outputs) elements += static_cast<uint64_t>(graph.tensor(id).element_count());
-  std::string reason;
-  const auto layer = step.outputs.empty() ? std::nullopt : MakeLayer(graph, step, reason);
-  const uint64_t macs = layer ? layer->macs() : 0;
-  return machine.host.cycles_per_step + ScaleUp(elements, machine.host.cycles_per_element, 0) +
-         ScaleUp(macs, machine.host.cycles_per_mac, 0);
+  int64_t elements = 0;
+  for (const auto* operands : {&step.inputs, &step.outputs}) {
+    for (const TensorId id : *operands) {
+      if (id != ir::kNoTensor && !graph.tensor(id).is_constant())
+        elements = std::max(elements, graph.tensor(id).element_count());
+    }
+  }
+  uint64_t work = 0;
+  (void)backend::CheckStep(graph, step, work);
+  const Ticks parts[] = {ScaleUp(static_cast<uint64_t>(elements), machine.host.cycles_per_element, 0),
+                         ScaleUp(work, machine.host.cycles_per_mac, 0)};
+  uint64_t cycles = machine.host.cycles_per_step;
+  for (const Ticks part : parts) cycles += std::min(part, UINT64_MAX - cycles);
+  return cycles;
 }
 
 Compilation Compile(ir::Graph& graph, const std::vector<StepSpec>& steps, const Machine& machine,

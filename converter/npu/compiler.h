@@ -50,7 +50,8 @@ struct Compilation {
 Compilation Compile(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine,
                     Diagnostics& diagnostics, uint64_t max_step_cycles = UINT64_MAX, const MemoryPlan& memory = {});
 
-/// Cycles of a step on the machine's host.
+/// Cycles of a step on the machine's host: a fixed part, one for each element of its largest operand that is no
+/// constant, one for each inner iteration that its op's rule counts.
 uint64_t HostCycles(const ir::Graph& graph, const backend::StepSpec& step, const Machine& machine);
 
 }  // namespace takt::npu

@@ -19,6 +19,7 @@
 #include "converter/memory/planner.h"
 #include "converter/memory/schedule.h"
 #include "converter/npu/feature_memory.h"
+#include "converter/npu/memory_need.h"
 #include "converter/passes/evaluate.h"
 #include "converter/passes/pass.h"
 #include "engine/plan/plan.h"
@@ -142,11 +143,11 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   backend::AddScratch(result.graph, steps, reference::AllKernels());
   if (options.on_stage) options.on_stage("lower", result.graph);
   steps = memory::ScheduleSteps(result.graph, std::move(steps));
-  if (options.machine) {
-    npu::Machine machine = *options.machine;
-    result.npu = npu::CompileToFit(result.graph, steps, machine, result.diagnostics, MaxStepTicks(options));
+  std::optional<npu::Machine> machine = options.machine;
+  if (machine) {
+    result.npu = npu::CompileToFit(result.graph, steps, commits, *machine, result.diagnostics, MaxStepTicks(options));
     if (!result.diagnostics.ok()) return;
-    npu_target.memory = options.machine->memories[machine.feature_memory].name;
+    npu_target.memory = options.machine->memories[machine->feature_memory].name;
     steps = result.npu.steps;
   }
   CostSteps(result, steps, commits, options);
@@ -165,6 +166,11 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   result.plan = backend::WritePlan({result.graph, steps, liveness, placed.all, model, *target, work, options.debug,
                                     result.npu.device, placed.arenas},
                                    result.diagnostics);
+  if (machine) {
+    npu::MemoryNeeds needs = npu::NeedsOf(result.graph, steps, result.npu, liveness, placed, *machine);
+    needs[machine->constant_memory].plan = static_cast<int64_t>(result.plan.size());
+    npu::CheckMemories(needs, *machine, result.diagnostics);
+  }
   if (result.diagnostics.ok()) SelfCheck(result, name);
 }
 

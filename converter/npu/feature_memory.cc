@@ -5,25 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "converter/memory/arenas.h"
+#include "converter/npu/memory_need.h"
 #include "converter/npu/memory_search.h"
 #include "converter/npu/step_profile.h"
 
 namespace takt::npu {
 namespace {
-
-/// The op at the peak: of a step of the host, or of the layer at which a job's workspace is fullest.
-ModelLocation PeakOp(const ir::Graph& graph, const Compilation& made, int32_t step) {
-  const backend::StepSpec& at = made.steps[static_cast<size_t>(step)];
-  int node = at.node;
-  if (at.op == Op::kSubmit || at.op == Op::kWait) {
-    size_t job = 0;
-    for (int32_t s = 0; s < step; ++s) job += made.steps[static_cast<size_t>(s)].op == Op::kWait;
-    node = made.jobs[job].peak_node;
-  }
-  const ir::Node& source = graph.nodes[static_cast<size_t>(node)];
-  return {graph.name, source.sources.empty() ? -1 : source.sources[0], source.name, ""};
-}
 
 void Move(const Diagnostics& from, Diagnostics& to) {
   for (const Diagnostic& d : from.all()) {
@@ -33,27 +20,28 @@ void Move(const Diagnostics& from, Diagnostics& to) {
   }
 }
 
-/// A compilation with a plan for the memories, and what it needs of the feature memory.
+/// A compilation with a plan for the memories, and what it needs of them; `bytes`: of the feature memory.
 struct Attempt {
   ir::Graph graph;
   Machine machine;
   MemoryPlan plan;
   Diagnostics found;
   Compilation made;
+  MemoryNeeds needs{};
   int64_t bytes = 0;
-  ModelLocation peak;
 
+  /// Of the feature memory, what no plan for the activations changes much.
+  int64_t reserve() const { return bytes - needs[machine.feature_memory].activations; }
   bool fits() const {
-    const uint64_t limit = machine.memories[machine.feature_memory].bytes;
-    return limit == 0 || static_cast<uint64_t>(bytes) <= limit;
+    return Fits(needs, machine, machine.feature_memory) && Fits(needs, machine, machine.spill_memory);
   }
 };
 
 class FitSearch {
  public:
-  FitSearch(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine,
-            uint64_t max_step_cycles)
-      : graph_(graph), steps_(steps), machine_(machine), max_step_cycles_(max_step_cycles) {}
+  FitSearch(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps,
+            const std::vector<backend::StepSpec>& commits, const Machine& machine, uint64_t max_step_cycles)
+      : graph_(graph), steps_(steps), commits_(commits), machine_(machine), max_step_cycles_(max_step_cycles) {}
 
   Attempt Try(const Machine& machine, MemoryPlan plan) const;
   /// The fastest of those that fit: tensors in the spill memory one by one, few or many cascades before, all tensors.
@@ -62,36 +50,34 @@ class FitSearch {
 
  private:
   bool can_spill() const { return machine_.spill_memory != machine_.feature_memory; }
-  std::optional<Attempt> Plan(const MemorySearch& search, int64_t relief) const;
+  std::optional<Attempt> Plan(const MemorySearch& search, int64_t reserve, int64_t relief) const;
 
   const ir::Graph& graph_;
   const std::vector<backend::StepSpec>& steps_;
+  const std::vector<backend::StepSpec>& commits_;
   const Machine& machine_;
   const uint64_t max_step_cycles_;
 };
 
 Attempt FitSearch::Try(const Machine& machine, MemoryPlan plan) const {
-  Attempt a = {graph_, machine, std::move(plan), {}, {}, 0, {}};
+  Attempt a = {graph_, machine, std::move(plan), {}, {}, {}, 0};
   a.made = Compile(a.graph, steps_, a.machine, a.found, max_step_cycles_, a.plan);
-  const memory::Liveness liveness = memory::ComputeLiveness(a.graph, a.made.steps);
+  std::vector<backend::StepSpec> all = a.made.steps;
+  all.insert(all.end(), commits_.begin(), commits_.end());
+  const memory::Liveness liveness = memory::ComputeLiveness(a.graph, all);
   const memory::ArenaPlacement placed = memory::PlaceInArenas(liveness, a.made.device.second);
-  a.bytes = placed.arenas[0].bytes;
-  std::vector<memory::Buffer> here;
-  for (size_t i = 0; i < liveness.buffers.size(); ++i) {
-    if (placed.arenas.size() == 1 || placed.all.offsets[i] < placed.arenas[1].begin)
-      here.push_back(liveness.buffers[i]);
-  }
-  if (!a.made.steps.empty()) a.peak = PeakOp(a.graph, a.made, memory::FindPeakLoad(here, memory::kArenaAlignment).step);
+  a.needs = NeedsOf(a.graph, all, a.made, liveness, placed, a.machine);
+  a.bytes = a.needs[a.machine.feature_memory].bytes();
   return a;
 }
 
 /// Cascades down to `relief` times the limit (0: none), then tensors in the spill memory. What a compilation needs
 /// beyond its estimate lowers the limit of the next one.
-std::optional<Attempt> FitSearch::Plan(const MemorySearch& search, int64_t relief) const {
+std::optional<Attempt> FitSearch::Plan(const MemorySearch& search, int64_t reserve, int64_t relief) const {
   constexpr int kTries = 4;
   const auto bytes = static_cast<int64_t>(machine_.memories[machine_.feature_memory].bytes);
   std::optional<Attempt> least;
-  int64_t limit = bytes;
+  int64_t limit = bytes - reserve;
   for (int i = 0; i < kTries && limit > 0; ++i) {
     MemoryPlan plan;
     if (relief > 0) search.AddCascades(limit * relief, plan);
@@ -110,7 +96,7 @@ Attempt FitSearch::Best(Attempt whole) const {
   for (const int64_t relief : {0, 1, 2, 4, 8}) {
     const bool possible = (relief == 0 || max_step_cycles_ == UINT64_MAX) && (relief == 1 || can_spill());
     if (!possible) continue;
-    if (auto a = Plan(search, relief)) attempts.push_back(std::move(*a));
+    if (auto a = Plan(search, whole.reserve(), relief)) attempts.push_back(std::move(*a));
   }
   if (can_spill()) {
     Machine machine = machine_;
@@ -140,23 +126,19 @@ std::string RemedyText(const Attempt& a, const Machine& machine) {
 
 }  // namespace
 
-Compilation CompileToFit(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, Machine& machine,
-                         Diagnostics& diagnostics, uint64_t max_step_cycles) {
-  const FitSearch search(graph, steps, machine, max_step_cycles);
+Compilation CompileToFit(ir::Graph& graph, const std::vector<backend::StepSpec>& steps,
+                         const std::vector<backend::StepSpec>& commits, Machine& machine, Diagnostics& diagnostics,
+                         uint64_t max_step_cycles) {
+  const FitSearch search(graph, steps, commits, machine, max_step_cycles);
   Attempt made = search.Try(machine, {});
   if (!made.fits() && made.found.ok()) {
-    const Memory& limit = machine.memories[machine.feature_memory];
-    const auto missing = [&](const Attempt& a) {
-      return absl::StrCat("activations need ", a.bytes, " bytes here, ", limit.name, " of ", machine.name, " has ",
-                          limit.bytes, ": ", static_cast<uint64_t>(a.bytes) - limit.bytes, " bytes are missing; ");
-    };
-    const ModelLocation where = made.peak;
-    const std::string text = missing(made);
+    const ModelLocation where = made.needs[machine.feature_memory].peak;
+    const std::string text = MissingText(made.needs, machine, machine.feature_memory);
     made = search.Best(std::move(made));
     if (made.fits()) {
-      made.found.Warning(where, text + RemedyText(made, machine));
+      made.found.Warning(where, absl::StrCat(text, "; ", RemedyText(made, machine)));
     } else {
-      made.found.Error(made.peak, missing(made) + "use a machine with more, or name a larger memory as its spill");
+      CheckMemories(made.needs, made.machine, made.found);
     }
   }
   Move(made.found, diagnostics);

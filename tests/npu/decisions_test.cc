@@ -1,12 +1,18 @@
-// What the compiler decides by: what steps cost on the host.
+// What the compiler decides by: what steps cost on the host and what memories must hold.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <functional>
 #include <string>
 
-#include "converter/backend/step_builder.h"
+#include "converter/backend/convert.h"
 #include "converter/ir/text.h"
-#include "converter/npu/compiler.h"
 #include "converter/npu/layer.h"
+#include "converter/npu/machine_json.h"
+#include "engine/core/interpreter.h"
+#include "engine/plan/plan.h"
+#include "ports/reference/kernels.h"
+#include "tests/converter/model_files.h"
 #include "tests/npu/npu_fixture.h"
 
 namespace takt::npu {
@@ -67,6 +73,79 @@ TEST(HostCost, AMeanCostsWhatItReads) {
       "graph \"g\"\n%0 \"x\": float32[1,4,5,3]\n%1 \"y\": float32[1,3]\ninputs %0\noutputs %1\n"
       "%1 = mean(%0) {axes = [1, 2], keep_dims = 0}\n");
   EXPECT_EQ(mean.cycles, 100u + 10 * 60 + 60);
+}
+
+/// Adds up what it is given; its state of 64 bytes is committed at the end.
+constexpr const char* kSums = R"(graph "sums"
+%0 "x": float32[16]
+%1 "sum": float32[16]
+%2 "next": float32[16]
+%3 "y": float32[16]
+inputs %0
+outputs %3
+state %1, %2
+%2 = add(%1, %0) "ADD" {activation = "none"}
+%3 = mul(%2, %2) "MUL" {activation = "none"}
+)";
+
+Conversion ConvertFor(const std::string& preset, const std::vector<std::string>& overrides,
+                      const std::function<Conversion(const ConvertOptions&)>& convert) {
+  Diagnostics diagnostics;
+  ConvertOptions options;
+  options.machine = ParseMachine(*PresetJson(preset), preset, overrides, diagnostics).value().table;
+  return convert(options);
+}
+
+Conversion ConvertSums(const std::vector<std::string>& overrides) {
+  return ConvertFor("ethos-u55-128", overrides,
+                    [](const ConvertOptions& options) { return ConvertGraph(GraphOf(kSums), {}, options); });
+}
+
+std::string Errors(const Conversion& made) {
+  std::string text;
+  for (const Diagnostic& d : made.diagnostics.all())
+    if (d.severity == Severity::kError) text += d.ToString() + "\n";
+  return text;
+}
+
+/// Opens, and needs of its arenas what the compiler counted.
+int64_t ArenaBytes(const Conversion& made) {
+  std::vector<uint64_t> aligned((made.plan.size() + 7) / 8);
+  std::memcpy(aligned.data(), made.plan.data(), made.plan.size());
+  Plan plan;
+  Requirements need;
+  EXPECT_TRUE(plan.Open({reinterpret_cast<const std::byte*>(aligned.data()), made.plan.size()}).ok());
+  EXPECT_TRUE(ComputeRequirements(plan, reference::AllKernels(), need).ok());
+  int64_t bytes = need.runtime.bytes;
+  for (uint32_t i = 0; i < need.arena_count; ++i) bytes += need.arenas[i].bytes;
+  return bytes;
+}
+
+TEST(MemoryNeed, StatesAndRecordsCountToo) {
+  const Conversion whole = ConvertSums({});
+  ASSERT_TRUE(whole.diagnostics.ok()) << Errors(whole);
+  const int64_t need = ArenaBytes(whole);
+  EXPECT_TRUE(ConvertSums({"memories.sram.bytes=" + std::to_string(need)}).diagnostics.ok());
+  const Conversion less = ConvertSums({"memories.sram.bytes=" + std::to_string(need - 1)});
+  EXPECT_TRUE(less.plan.empty());
+  EXPECT_NE(Errors(less).find("sram of ethos-u55-128 has " + std::to_string(need - 1)), std::string::npos)
+      << Errors(less);
+  EXPECT_NE(Errors(less).find("states 64, records of steps 96): 1 bytes are missing"), std::string::npos)
+      << Errors(less);
+}
+
+TEST(MemoryNeed, ThePlanIsToFitTheMemoryOfConstants) {
+  const auto convert = [](const ConvertOptions& options) {
+    return ConvertTflite(test::ReadBytes(test::kFashion), "fashion", options);
+  };
+  const Conversion whole = ConvertFor("ethos-u55-128", {}, convert);
+  ASSERT_TRUE(whole.diagnostics.ok()) << Errors(whole);
+  const size_t bytes = whole.plan.size();
+  const std::string key = "memories.flash.bytes=";
+  EXPECT_TRUE(ConvertFor("ethos-u55-128", {key + std::to_string(bytes)}, convert).diagnostics.ok());
+  const Conversion less = ConvertFor("ethos-u55-128", {key + std::to_string(bytes - 1)}, convert);
+  EXPECT_TRUE(less.plan.empty());
+  EXPECT_NE(Errors(less).find("1 bytes are missing"), std::string::npos) << Errors(less);
 }
 
 }  // namespace

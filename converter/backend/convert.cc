@@ -95,7 +95,10 @@ void CostSteps(Conversion& result, std::vector<backend::StepSpec>& steps, const 
   const backend::StepBound bound{MaxStepTicks(options), ClockOf(options)};
   if (result.diagnostics.ok())
     backend::SplitSteps(result.graph, steps, costs, bound, cost, reference::AllKernels(), result.diagnostics);
-  if (options.machine) result.npu.steps = steps;
+  if (options.machine) {
+    result.npu.steps = steps;
+    result.npu.steps.insert(result.npu.steps.end(), commits.begin(), commits.end());
+  }
   uint64_t commit = 0;
   for (const backend::StepSpec& step : commits) commit += costs.emplace_back(cost(step));
   if (commit > bound.ticks)

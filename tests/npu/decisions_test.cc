@@ -1,4 +1,4 @@
-// What the compiler decides by: what steps cost on the host and what memories must hold.
+// What the compiler decides by: what steps cost on the host, what memories must hold, what a plan's steps add up to.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -9,6 +9,7 @@
 #include "converter/ir/text.h"
 #include "converter/npu/layer.h"
 #include "converter/npu/machine_json.h"
+#include "converter/npu/step_profile.h"
 #include "engine/core/interpreter.h"
 #include "engine/plan/plan.h"
 #include "ports/reference/kernels.h"
@@ -146,6 +147,28 @@ TEST(MemoryNeed, ThePlanIsToFitTheMemoryOfConstants) {
   const Conversion less = ConvertFor("ethos-u55-128", {key + std::to_string(bytes - 1)}, convert);
   EXPECT_TRUE(less.plan.empty());
   EXPECT_NE(Errors(less).find("1 bytes are missing"), std::string::npos) << Errors(less);
+}
+
+TEST(StepProfile, StepsAddUpToTheTotal) {
+  std::vector<std::string> models = test::ModelFiles({"keyword_scrambled", "trained_lstm_int8", "kws_ref_model"});
+  for (const std::string& model : models) {
+    for (const char* preset : {"ethos-u55-128", "davinci-310"}) {
+      const Conversion made = ConvertFor(preset, {}, [&](const ConvertOptions& options) {
+        return ConvertTflite(test::ReadBytes(model), model, options);
+      });
+      ASSERT_TRUE(made.diagnostics.ok()) << Errors(made);
+      Machine machine;
+      std::memcpy(&machine, made.npu.device.machine.data(), sizeof(machine));
+      uint64_t sum = 0;
+      for (const StepProfile& step : ProfileSteps(made.graph, made.npu, machine)) sum += step.cycles;
+      EXPECT_EQ(sum, TotalCycles(made.npu)) << model << " " << preset;
+    }
+  }
+  const Conversion sums = ConvertSums({});
+  const std::vector<StepProfile> steps = ProfileSteps(sums.graph, sums.npu, PlainMachine());
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[2].op, "copy");
+  EXPECT_EQ(steps[2].start + steps[2].cycles, TotalCycles(sums.npu));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ const std::map<std::string, ArrayKind> kArrayKinds = {{"ublock", ArrayKind::kUbl
                                                       {"systolic_is", ArrayKind::kInputStationary}};
 const std::map<std::string, Pipe> kPipeKeys = {
     {"load", Pipe::kLoad}, {"operand", Pipe::kOperand}, {"mac", Pipe::kMac}, {"vector", Pipe::kVector}};
+const std::map<std::string, CoreSplit> kCoreSplits = {{"channels", CoreSplit::kChannels}, {"rows", CoreSplit::kRows}};
 const std::map<std::string, uint8_t> kTileRules = {{"any", 0}, {"rows", 1}};
 
 /// One object of the description: reads keys, remembers which, and reports the rest.
@@ -42,8 +43,10 @@ class Section {
     }
   }
   void Error(const std::string& key, const std::string& text) {
-    const std::string at = path_.empty() ? key : key.empty() ? path_ : path_ + "." + key;
-    diagnostics_.Error({origin_, -1, "", at}, text);
+    diagnostics_.Error({origin_, -1, "", PathOf(key)}, text);
+  }
+  std::string PathOf(const std::string& key) const {
+    return path_.empty() ? key : key.empty() ? path_ : path_ + "." + key;
   }
   const Json* Find(const std::string& key, bool required) {
     read_.insert(key);
@@ -73,16 +76,16 @@ class Section {
     if (!ok) return Error(key, "must be an integer or a rational \"num/den\"; floating point is not exact");
     value = ratio;
   }
-  std::string Text(const std::string& key) {
-    const Json* json = Find(key, true);
+  std::string Text(const std::string& key, bool required = true) {
+    const Json* json = Find(key, required);
     if (json == nullptr) return "";
-    if (json->is_string()) return json->get<std::string>();
-    Error(key, "must be a string");
+    if (json->is_string() && !json->get_ref<const std::string&>().empty()) return json->get<std::string>();
+    Error(key, "must be a string, not empty");
     return "";
   }
   template <typename T>
-  void Choice(const std::string& key, const std::map<std::string, T>& choices, T& value) {
-    const std::string text = Text(key);
+  void Choice(const std::string& key, const std::map<std::string, T>& choices, T& value, bool required = true) {
+    const std::string text = Text(key, required);
     if (const auto at = choices.find(text); at != choices.end()) {
       value = at->second;
     } else if (!text.empty()) {
@@ -118,14 +121,14 @@ class Parser {
     root.Integer("tick_shift", m.tick_shift);
     root.Integer("issue_cycles", m.issue_cycles);
     root.Integer("job_cycles", m.job_cycles);
+    root.Integer("set_cycles", m.set_cycles, false);
+    root.Integer("wait_cycles", m.wait_cycles, false);
+    root.Integer("queue_depth", m.queue_depth, false);
     root.Choice("feature_pipe", kPipeKeys, m.feature_pipe);
     root.Choice("pool_pipe", kPipeKeys, m.pool_pipe);
-    if (root.Find("tiles", false) != nullptr) root.Choice("tiles", kTileRules, m.whole_rows);
+    root.Choice("tiles", kTileRules, m.whole_rows, false);
     Memories(root);
-    In(root, "buffers", [&](Section& s) {
-      for (int b = 0; b < kBuffers; ++b)
-        s.Integer(BufferName(static_cast<Buffer>(b)), m.buffer_bytes[b], b <= static_cast<int>(Buffer::kSkip));
-    });
+    In(root, "buffers", [&](Section& s) { ParseBuffers(s); });
     In(root, "routes", [&](Section& s) {
       for (const Pipe pipe : {Pipe::kLoad, Pipe::kOperand, Pipe::kStore})
         s.Rational(PipeName(pipe), m.port[static_cast<int>(pipe)]);
@@ -135,6 +138,7 @@ class Parser {
       s.Rational("requantize", m.vector[static_cast<int>(VectorFunction::kRequantize)]);
       s.Rational("add", m.vector[static_cast<int>(VectorFunction::kAdd)]);
       s.Rational("pool", m.vector[static_cast<int>(VectorFunction::kPool)]);
+      s.Integer("femtojoule_per_element", m.femtojoule_per_element, false);
     });
     In(root, "host", [&](Section& s) {
       s.Rational("cycles_per_mac", m.host.cycles_per_mac);
@@ -148,10 +152,10 @@ class Parser {
 
  private:
   template <typename F>
-  void In(Section& root, const std::string& key, F read) {
-    const Json* json = root.Find(key, true);
+  void In(Section& root, const std::string& key, F read, bool required = true) {
+    const Json* json = root.Find(key, required);
     if (json == nullptr) return;
-    Section section(*json, key, origin_, diagnostics_);
+    Section section(*json, root.PathOf(key), origin_, diagnostics_);
     read(section);
     section.ReportUnread();
   }
@@ -165,7 +169,39 @@ class Parser {
     s.Integer("reduction", a.reduction);
     s.Integer("cores", a.cores);
     s.Integer("fill", a.fill);
+    s.Choice("split", kCoreSplits, a.split, false);
+    s.Rational("link_bytes_per_cycle", a.link_bytes_per_cycle, false);
+    s.Integer("link_latency", a.link_latency, false);
+    s.Integer("weights_per_cycle", a.weights_per_cycle, false);
     s.Integer("femtojoule_per_mac", a.femtojoule_per_mac, false);
+    s.Integer("square_micrometre_per_mac", a.square_micrometre_per_mac, false);
+  }
+
+  void ParseBuffers(Section& s) {
+    Machine& m = made_.table;
+    for (int b = 0; b < kBuffers; ++b) {
+      BufferSpec& spec = m.buffers[b];
+      const auto read = [&](Section& buffer) {
+        buffer.Integer("bytes", spec.bytes);
+        buffer.Integer("granule", spec.granule, false);
+        buffer.Integer("banks", spec.banks, false);
+        buffer.Integer("ports", spec.ports, false);
+        buffer.Integer("femtojoule_per_byte", spec.femtojoule_per_byte, false);
+      };
+      In(s, BufferName(static_cast<Buffer>(b)), read, b <= static_cast<int>(Buffer::kSkip));
+    }
+    s.Integer("square_micrometre_per_kib", m.square_micrometre_per_kib, false);
+  }
+
+  bool states_energy() const {
+    const Machine& m = made_.table;
+    bool stated = m.array.femtojoule_per_mac != 0 || m.femtojoule_per_element != 0;
+    for (const BufferSpec& b : m.buffers) stated = stated || b.femtojoule_per_byte != 0;
+    for (const Memory& memory : m.memories) stated = stated || memory.femtojoule_per_byte != 0;
+    return stated;
+  }
+  bool states_area() const {
+    return made_.table.array.square_micrometre_per_mac != 0 || made_.table.square_micrometre_per_kib != 0;
   }
 
   void Memories(Section& root) {
@@ -194,15 +230,19 @@ class Parser {
     root.Choice("features", names, m.feature_memory);
     root.Choice("constants", names, m.constant_memory);
     m.spill_memory = m.feature_memory;
-    if (root.Find("spill", false) != nullptr) root.Choice("spill", names, m.spill_memory);
+    root.Choice("spill", names, m.spill_memory, false);
   }
 
   /// Figures without a source are not accepted.
   void Provenance(Section& root) {
     In(root, "sources", [&](Section& s) {
-      for (const char* key : {"array", "memories", "buffers", "routes", "vector", "host", "issue"}) {
-        if (const std::string text = s.Text(key); !text.empty()) made_.sources.push_back(absl::StrCat(key, ": ", text));
-      }
+      const auto read = [&](const char* key, bool required) {
+        const std::string text = s.Text(key, required);
+        if (!text.empty()) made_.sources.push_back(absl::StrCat(key, ": ", text));
+      };
+      for (const char* key : {"array", "memories", "buffers", "routes", "vector", "host", "issue"}) read(key, true);
+      read("energy", states_energy());
+      read("area", states_area());
     });
     const Json* list = root.Find("validated_against", true);
     if (list == nullptr) return;
@@ -223,9 +263,11 @@ class Parser {
 void CheckTile(const Machine& m, const std::string& origin, Diagnostics& diagnostics) {
   const Array& a = m.array;
   const bool systolic = a.kind != ArrayKind::kUblock && a.kind != ArrayKind::kCube;
-  const uint64_t outputs = systolic ? a.width : uint64_t{a.width} * a.height * a.depth * a.cores;
-  const uint64_t features = systolic ? a.height : uint64_t{a.width} * a.height * a.reduction;
-  const uint64_t weights = systolic ? uint64_t{a.width} * a.height : uint64_t{a.reduction} * a.depth * a.cores;
+  const bool rows = a.split == CoreSplit::kRows;
+  const uint64_t outputs = a.cores * (systolic ? a.width : uint64_t{a.width} * a.height * a.depth);
+  const uint64_t features = (rows ? a.cores : 1) * (systolic ? a.height : uint64_t{a.width} * a.height * a.reduction);
+  const uint64_t weights =
+      (rows ? 1 : a.cores) * (systolic ? uint64_t{a.width} * a.height : uint64_t{a.reduction} * a.depth);
   const std::pair<Buffer, uint64_t> needs[] = {{Buffer::kFeature, features},
                                                {Buffer::kWeight, weights},
                                                {Buffer::kAccumulator, 4 * outputs},
@@ -238,24 +280,36 @@ void CheckTile(const Machine& m, const std::string& origin, Diagnostics& diagnos
   }
 }
 
-/// The child named by one part of an override's path: a key, or the element of a list whose name it is.
+/// A buffer may be given as its bytes.
+void ExpandBuffers(Json& json) {
+  if (!json.is_object() || !json.contains("buffers") || !json["buffers"].is_object()) return;
+  for (int b = 0; b < kBuffers; ++b) {
+    Json& buffers = json["buffers"];
+    const char* name = BufferName(static_cast<Buffer>(b));
+    if (buffers.contains(name) && !buffers[name].is_object()) buffers[name] = Json{{"bytes", buffers[name]}};
+  }
+}
+
+/// The child named by one part of an override's path: a key, which is made if it is not there, or the element of a list
+/// whose name it is.
 Json* Child(Json& json, const std::string& part) {
-  if (json.is_object() && json.contains(part)) return &json[part];
+  if ((json.is_object() || json.is_null()) && !part.empty()) return &json[part];
   if (!json.is_array()) return nullptr;
   for (Json& element : json) {
-    if (element.is_object() && element.value("name", "") == part) return &element;
+    if (element.is_object() && element.contains("name") && element["name"] == part) return &element;
   }
   return nullptr;
 }
 
+/// A key that no section has is found when the description is read.
 void Override(Json& json, const std::string& text, const std::string& origin, Diagnostics& diagnostics) {
   const std::vector<std::string> sides = absl::StrSplit(text, absl::MaxSplits('=', 1));
-  Json* at = &json;
+  Json* at = json.is_object() && sides.size() == 2 ? &json : nullptr;
   for (const auto part : absl::StrSplit(sides[0], '.')) {
-    at = Child(*at, std::string(part));
-    if (at == nullptr) break;
+    if (at != nullptr) at = Child(*at, std::string(part));
   }
-  if (sides.size() != 2 || at == nullptr || at->is_structured()) {
+  if (at != nullptr && at->is_object() && at->contains("bytes")) at = &(*at)["bytes"];
+  if (at == nullptr || at->is_structured()) {
     return diagnostics.Error({origin, -1, "", sides[0]},
                              "an override is key=value with a key of the description, such as array.width=4 or "
                              "memories.sram.read_latency=100");
@@ -273,8 +327,12 @@ std::optional<MachineDescription> ParseMachine(std::string_view text, const std:
     diagnostics.Error({origin, -1, "", ""}, "is not JSON; see converter/npu/README.md");
     return std::nullopt;
   }
+  ExpandBuffers(json);
   Diagnostics found;
-  for (const std::string& entry : overrides) Override(json, entry, origin, found);
+  for (const std::string& entry : overrides) {
+    Override(json, entry, origin, found);
+    ExpandBuffers(json);
+  }
   MachineDescription made = Parser(origin, found).Parse(json);
   if (found.ok()) {
     const MachineRule rule = CheckMachine(made.table);

@@ -1,6 +1,8 @@
 #include "converter/npu/report.h"
 
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -12,7 +14,54 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kFemtojoulesANanojoule = 1e6;
+constexpr double kFemtojoulesANanojoule = 1e6, kSquareMicrometresASquareMillimetre = 1e6;
+
+/// A part of energy or area; nothing if the machine states no figure for it.
+struct StatedPart {
+  const char* name;
+  std::optional<double> value;
+};
+
+StatedPart Part(const char* name, bool stated, uint64_t value) {
+  return {name, stated ? std::optional(static_cast<double>(value)) : std::nullopt};
+}
+
+/// In femtojoules.
+std::vector<StatedPart> PartsOf(const Energy& e, const Machine& m) {
+  bool buffers = false, memories = false;
+  for (const BufferSpec& b : m.buffers) buffers = buffers || b.femtojoule_per_byte != 0;
+  for (uint32_t i = 0; i < m.memory_count; ++i) memories = memories || m.memories[i].femtojoule_per_byte != 0;
+  return {Part("array", m.array.femtojoule_per_mac != 0, e.array),
+          Part("vector", m.femtojoule_per_element != 0, e.vector), Part("buffers", buffers, e.buffers),
+          Part("memories", memories, e.memories)};
+}
+
+/// In square micrometres.
+std::vector<StatedPart> PartsOf(const Area& area, const Machine& m) {
+  return {Part("array", m.array.square_micrometre_per_mac != 0, area.array),
+          Part("buffers", m.square_micrometre_per_kib != 0, area.buffers)};
+}
+
+Json PartsJson(const std::vector<StatedPart>& parts, double unit) {
+  Json json;
+  for (const StatedPart& part : parts) json[part.name] = part.value ? Json(*part.value / unit) : Json(nullptr);
+  return json;
+}
+
+std::string PartsText(const std::vector<StatedPart>& parts, double unit, int digits) {
+  std::vector<std::string> texts;
+  for (const StatedPart& part : parts) {
+    texts.push_back(
+        absl::StrCat(part.name, " ", part.value ? absl::StrFormat("%.*f", digits, *part.value / unit) : "not stated"));
+  }
+  return absl::StrJoin(texts, ", ");
+}
+
+void AddEnergy(const Activity& activity, const Machine& m, Json& json) {
+  const Energy energy = EnergyOf(activity, m);
+  json["energy_nj"] = static_cast<double>(energy.Sum()) / kFemtojoulesANanojoule;
+  json["energy_parts_nj"] = PartsJson(PartsOf(energy, m), kFemtojoulesANanojoule);
+}
 
 Json StepJson(const StepProfile& step, size_t index, const Machine& m) {
   Json json = {{"index", index},
@@ -25,14 +74,14 @@ Json StepJson(const StepProfile& step, size_t index, const Machine& m) {
                {"bound_by", step.bound_by()}};
   if (step.host()) return json;
   json["job"] = step.job;
-  json["macs"] = step.macs;
+  json["macs"] = step.activity.macs;
   json["utilisation"] = step.Utilisation(m);
   json["tile"] = step.tile;
   if (step.cascade >= 0) json["cascade"] = {{"index", step.cascade}, {"stripes", step.stripes}};
-  json["energy_nj"] = static_cast<double>(step.Femtojoules(m)) / kFemtojoulesANanojoule;
+  AddEnergy(step.activity, m, json);
   for (uint32_t i = 0; i < m.memory_count; ++i) {
-    json["memories"][m.memories[i].name] = {{"read_bytes", step.read_bytes[i]},
-                                            {"written_bytes", step.written_bytes[i]}};
+    json["memories"][m.memories[i].name] = {{"read_bytes", step.activity.read_bytes[i]},
+                                            {"written_bytes", step.activity.written_bytes[i]}};
   }
   for (int p = 1; p < kPipes; ++p) json["busy"][PipeName(static_cast<Pipe>(p))] = step.busy[p] >> m.tick_shift;
   return json;
@@ -42,7 +91,8 @@ Json PipesJson(const Timing& t) {
   Json json;
   for (int p = 0; p < kPipes; ++p) {
     const PipeTime& time = t.pipes[p];
-    Json pipe = {{"busy", time.busy}, {"contention", time.contention}, {"issue", time.issue}, {"drain", time.drain}};
+    Json pipe = {{"busy", time.busy}, {"contention", time.contention}, {"link", time.link},   {"ports", time.ports},
+                 {"sync", time.sync}, {"issue", time.issue},           {"queue", time.queue}, {"drain", time.drain}};
     for (int q = 1; q < kPipes; ++q) pipe["wait"][PipeName(static_cast<Pipe>(q))] = time.events[q];
     json[PipeName(static_cast<Pipe>(p))] = pipe;
   }
@@ -73,15 +123,15 @@ Json CascadesJson(const ir::Graph& graph, const Compilation& c) {
 Json JobJson(const Compilation& c, size_t j, const Machine& m) {
   const Timing& t = c.jobs[j].timing;
   Json json = {{"cycles", t.Cycles(m)},
-               {"macs", t.macs},
+               {"macs", t.activity.macs},
                {"commands", t.commands},
                {"stream_bytes", c.device.jobs[j].stream.size()},
                {"exposed_round_trips", t.round_trips.Sum() / kWholeTrip},
-               {"energy_nj", static_cast<double>(t.Femtojoules(m)) / kFemtojoulesANanojoule},
                {"pipes_ticks", PipesJson(t)}};
+  AddEnergy(t.activity, m, json);
   for (uint32_t i = 0; i < m.memory_count; ++i) {
-    json["memories"][m.memories[i].name] = {{"read_bytes", t.read_bytes[i]},
-                                            {"written_bytes", t.written_bytes[i]},
+    json["memories"][m.memories[i].name] = {{"read_bytes", t.activity.read_bytes[i]},
+                                            {"written_bytes", t.activity.written_bytes[i]},
                                             {"exposed_reads", t.round_trips.read[i] / kWholeTrip},
                                             {"exposed_writes", t.round_trips.written[i] / kWholeTrip}};
   }
@@ -89,6 +139,26 @@ Json JobJson(const Compilation& c, size_t j, const Machine& m) {
 }
 
 }  // namespace
+
+Activity TotalActivity(const Compilation& c) {
+  Activity activity;
+  for (const CompiledJob& job : c.jobs) activity.Merge(job.timing.activity);
+  return activity;
+}
+
+std::string EnergyText(const Activity& activity, const Machine& m) {
+  const Energy energy = EnergyOf(activity, m);
+  return absl::StrFormat("energy %.0f nJ: %s", static_cast<double>(energy.Sum()) / kFemtojoulesANanojoule,
+                         PartsText(PartsOf(energy, m), kFemtojoulesANanojoule, 0));
+}
+
+std::string AreaText(const Machine& m) {
+  const Area area = AreaOf(m);
+  if (area.array + area.buffers == 0) return "area not stated";
+  return absl::StrFormat("area %.3f mm2: %s",
+                         static_cast<double>(area.array + area.buffers) / kSquareMicrometresASquareMillimetre,
+                         PartsText(PartsOf(area, m), kSquareMicrometresASquareMillimetre, 3));
+}
 
 std::string ValidationText(const MachineDescription& machine) {
   if (!machine.validated()) return "unvalidated: structure and peaks only";
@@ -99,19 +169,16 @@ Json ReportJson(const ir::Graph& graph, const Compilation& c, const MachineDescr
   const Machine& m = machine.table;
   const uint64_t total = TotalCycles(c);
   uint64_t npu = 0;
-  double energy = 0;
-  for (const CompiledJob& job : c.jobs) {
-    npu += job.timing.Cycles(m);
-    energy += static_cast<double>(job.timing.Femtojoules(m)) / kFemtojoulesANanojoule;
-  }
+  for (const CompiledJob& job : c.jobs) npu += job.timing.Cycles(m);
   Json json = {{"machine", m.name},
                {"clock_hz", m.clock_hz},
                {"validation", ValidationText(machine)},
                {"cycles", total},
                {"npu_cycles", npu},
                {"host_cycles", total - npu},
-               {"ms", static_cast<double>(total) * 1e3 / static_cast<double>(m.clock_hz)},
-               {"energy_nj", energy}};
+               {"ms", static_cast<double>(total) * 1e3 / static_cast<double>(m.clock_hz)}};
+  AddEnergy(TotalActivity(c), m, json);
+  json["area_um2"] = PartsJson(PartsOf(AreaOf(m), m), 1);
   json["sources"] = machine.sources;
   json["steps"] = Json::array();
   for (const StepProfile& step : ProfileSteps(graph, c, m)) {
@@ -125,11 +192,11 @@ Json ReportJson(const ir::Graph& graph, const Compilation& c, const MachineDescr
 
 std::string ReportText(const ir::Graph& graph, const Compilation& c, const MachineDescription& machine) {
   const Json json = ReportJson(graph, c, machine);
-  std::string text =
-      absl::StrFormat("%s: %d cycles (%d on the NPU, %d on the host), %.3f ms, %.0f nJ on the NPU\n  %s\n",
-                      json["machine"].get<std::string>(), json["cycles"].get<uint64_t>(),
-                      json["npu_cycles"].get<uint64_t>(), json["host_cycles"].get<uint64_t>(), json["ms"].get<double>(),
-                      json["energy_nj"].get<double>(), json["validation"].get<std::string>());
+  std::string text = absl::StrFormat(
+      "%s: %d cycles (%d on the NPU, %d on the host), %.3f ms, %.0f nJ on the NPU\n  %s\n  %s; %s\n",
+      json["machine"].get<std::string>(), json["cycles"].get<uint64_t>(), json["npu_cycles"].get<uint64_t>(),
+      json["host_cycles"].get<uint64_t>(), json["ms"].get<double>(), json["energy_nj"].get<double>(),
+      json["validation"].get<std::string>(), EnergyText(TotalActivity(c), machine.table), AreaText(machine.table));
   absl::StrAppendFormat(&text, "  %4s %-18s %10s %-8s %6s %10s %9s  %s\n", "step", "op", "cycles", "bound by", "util",
                         "bytes", "nJ", "name");
   for (const Json& cascade : json["cascades"]) {
@@ -141,8 +208,9 @@ std::string ReportText(const ir::Graph& graph, const Compilation& c, const Machi
   for (size_t i = 0; i < steps.size(); ++i) {
     const StepProfile& s = steps[i];
     absl::StrAppendFormat(&text, "  %4d %-18s %10d %-8s %5.1f%% %10d %9.0f  %s\n", i, s.op, s.cycles, s.bound_by(),
-                          100 * s.Utilisation(machine.table), s.Bytes(),
-                          static_cast<double>(s.Femtojoules(machine.table)) / kFemtojoulesANanojoule, s.name);
+                          100 * s.Utilisation(machine.table), s.activity.Bytes(),
+                          static_cast<double>(EnergyOf(s.activity, machine.table).Sum()) / kFemtojoulesANanojoule,
+                          s.name);
   }
   return text;
 }

@@ -10,11 +10,20 @@
 
 namespace takt::npu {
 
-/// A line a step: cycles, bound by, utilisation, bytes, energy; what the figures were validated against.
+/// A line a step: cycles, bound by, utilisation, bytes, energy; what the figures were validated against; energy and
+/// area by their parts.
 std::string ReportText(const ir::Graph& graph, const Compilation& compilation, const MachineDescription& machine);
-/// The same, with bytes by memory, and for each job its exposed round trips and the stalls of every pipe by cause.
+/// The same, with bytes by memory, and for each job its exposed round trips and the stalls of every pipe by cause. A
+/// part of energy or area that the machine does not state is null.
 nlohmann::ordered_json ReportJson(const ir::Graph& graph, const Compilation& compilation,
                                   const MachineDescription& machine);
+
+/// What all jobs compute and move.
+Activity TotalActivity(const Compilation& compilation);
+/// "energy 812 nJ: array 330, vector 52, buffers not stated, memories 430".
+std::string EnergyText(const Activity& activity, const Machine& machine);
+/// "area 0.171 mm2: array 0.058, buffers 0.113"; a lower bound if a part is not stated.
+std::string AreaText(const Machine& machine);
 
 /// "unvalidated: …", or what the machine was validated against.
 std::string ValidationText(const MachineDescription& machine);

@@ -19,11 +19,9 @@ std::string TileText(const Tiling& t) {
 
 /// What another stripe takes.
 void AddTo(StepProfile& step, const StepProfile& stripe) {
-  step.cycles += stripe.cycles, step.macs += stripe.macs, step.stripes += stripe.stripes;
+  step.cycles += stripe.cycles, step.stripes += stripe.stripes;
+  step.activity.Merge(stripe.activity);
   for (int p = 0; p < kPipes; ++p) step.busy[p] += stripe.busy[p];
-  for (int m = 0; m < kMaxMemories; ++m) {
-    step.read_bytes[m] += stripe.read_bytes[m], step.written_bytes[m] += stripe.written_bytes[m];
-  }
 }
 
 uint64_t WholeCycles(Ticks ticks, const Machine& m) {
@@ -46,12 +44,7 @@ class Collector {
     sums.first = std::min(sums.first, span.start);
     sums.last = std::max(sums.last, span.done);
     sums.step.busy[static_cast<int>(span.command.pipe)] += span.free - span.start;
-    if (span.command.op == MicroOp::kContract) sums.step.macs += ContractionOf(span.command.as<Contract>()).macs();
-    if (span.command.op == MicroOp::kDepthwise) sums.step.macs += ContractionOf(span.command.as<Depthwise>()).macs();
-    if (span.command.op != MicroOp::kCopy) return;
-    const Traffic traffic = TrafficOf(machine_, stream_.header, span.command.as<Copy>());
-    if (traffic.memory < 0) return;
-    (traffic.write ? sums.step.written_bytes : sums.step.read_bytes)[traffic.memory] += traffic.bytes;
+    sums.step.activity.Count(machine_, stream_.header, span.command);
   }
 
   /// Appends the job's layers; `before` is the cycle at which it was submitted.
@@ -100,30 +93,9 @@ const char* StepProfile::bound_by() const {
   return PipeName(static_cast<Pipe>(std::max_element(busy, busy + kPipes) - busy));
 }
 
-uint64_t StepProfile::Bytes() const {
-  uint64_t sum = 0;
-  for (int i = 0; i < kMaxMemories; ++i) sum += read_bytes[i] + written_bytes[i];
-  return sum;
-}
-
 double StepProfile::Utilisation(const Machine& machine) const {
   const double peak = static_cast<double>(PeakMacs(machine.array)) * static_cast<double>(cycles);
-  return host() || cycles == 0 ? 0 : static_cast<double>(macs) / peak;
-}
-
-uint64_t StepProfile::Femtojoules(const Machine& machine) const {
-  if (host()) return 0;
-  uint64_t sum = macs * machine.array.femtojoule_per_mac;
-  for (uint32_t i = 0; i < machine.memory_count; ++i) {
-    sum += (read_bytes[i] + written_bytes[i]) * machine.memories[i].femtojoule_per_byte;
-  }
-  return sum;
-}
-
-uint64_t PeakMacs(const Array& a) {
-  const bool systolic = a.kind != ArrayKind::kUblock && a.kind != ArrayKind::kCube;
-  const uint64_t products = uint64_t{a.width} * a.height;
-  return systolic ? products : products * a.depth * a.reduction * a.cores;
+  return host() || cycles == 0 ? 0 : static_cast<double>(activity.macs) / peak;
 }
 
 uint64_t TotalCycles(const Compilation& c) {

@@ -13,23 +13,20 @@ namespace takt::npu {
 /// A layer of a job, or a step of the host.
 struct StepProfile {
   std::string name, op;
-  int job = -1;         ///< -1: on the host.
-  uint64_t start = 0;   ///< Cycle of the network at which its first command starts.
-  uint64_t cycles = 0;  ///< From the end of the step before to its own: they sum to the network's cycles.
-  uint64_t macs = 0;
+  int job = -1;             ///< -1: on the host.
+  uint64_t start = 0;       ///< Cycle of the network at which its first command starts.
+  uint64_t cycles = 0;      ///< From the end of the step before to its own: they sum to the network's cycles.
+  Activity activity;        ///< None of a step of the host.
   Ticks busy[kPipes] = {};  ///< How long it holds each pipe.
-  uint64_t read_bytes[kMaxMemories] = {}, written_bytes[kMaxMemories] = {};
-  std::string tile;      ///< "8x4x72 of 276, channels outside"; of a plan: not known
-  int cascade = -1;      ///< Of the memory plan, which it is computed in.
-  uint32_t stripes = 0;  ///< Then: times that it is begun.
+  std::string tile;         ///< "8x4x72 of 276, channels outside"; of a plan: not known
+  int cascade = -1;         ///< Of the memory plan, which it is computed in.
+  uint32_t stripes = 0;     ///< Then: times that it is begun.
 
   bool host() const { return job < 0; }
   /// "host", or the pipe that it holds longest.
   const char* bound_by() const;
-  uint64_t Bytes() const;
   /// MACs a cycle of those that the array could do.
   double Utilisation(const Machine& machine) const;
-  uint64_t Femtojoules(const Machine& machine) const;
 };
 
 /// In the order in which they run.
@@ -41,8 +38,6 @@ void Replay(const Compilation& compilation, size_t job, const Machine& machine,
 
 /// Cycles of all steps.
 uint64_t TotalCycles(const Compilation& compilation);
-/// MACs a cycle.
-uint64_t PeakMacs(const Array& array);
 
 }  // namespace takt::npu
 

@@ -131,14 +131,17 @@ class Estimator {
     const Ticks memory = *std::max_element(moved, moved + kMaxMemories);
     x += skip;
     const Ticks load = m_.feature_pipe == Pipe::kLoad ? x + w : std::max(x, w);
-    const Ticks rounds = std::max({x_stays ? 0 : x + tiles * chunks * latency + mac, w + w_loads * w_latency + mac,
-                                   mac + vector, vector + store + tiles * latency}) /
-                         2;
+    const Ticks rounds =
+        std::max({Round(Buffer::kFeature, x_stays ? 0 : x + tiles * chunks * latency + mac),
+                  Round(Buffer::kWeight, w + w_loads * w_latency + mac), Round(Buffer::kAccumulator, mac + vector),
+                  Round(Buffer::kOutput, vector + store + tiles * latency)});
     const Ticks filling = (x + mac + vector + store) / (tiles * chunks);
     return std::max({load, memory, mac, vector, store, rounds}) + filling;
   }
 
  private:
+  /// Two pipes that fill and empty a buffer's slots: at the same time, or in turns.
+  Ticks Round(Buffer buffer, Ticks both) const { return m_.slots_overlap(buffer) ? both / kSlots : both; }
   /// A part of an image, whose rows of pixels follow each other if it has all channels.
   Ticks Move(Pipe pipe, uint8_t in, uint64_t rows, uint64_t columns, uint64_t channels, uint64_t all_channels) const {
     const Memory& memory = m_.memories[in];
@@ -168,9 +171,18 @@ class Estimator {
   }
   Ticks Array(uint32_t out_height, uint32_t out_width, uint32_t out_channels, uint32_t in_channels) const {
     if (l_.weights == ir::kNoTensor) return 0;
-    const Contraction c{
-        out_height, out_width, out_channels, l_.kernel_h, l_.kernel_w, in_channels, l_.kind == LayerKind::kDepthwise};
-    return ArrayCycles(m_.array, c) << m_.tick_shift;
+    const uint64_t h = std::min<uint64_t>(l_.height, InputExtent(out_height, l_.stride_h, l_.kernel_h, l_.dilation_h));
+    const uint64_t w = std::min<uint64_t>(l_.width, InputExtent(out_width, l_.stride_w, l_.kernel_w, l_.dilation_w));
+    const Contraction c{out_height,
+                        out_width,
+                        out_channels,
+                        l_.kernel_h,
+                        l_.kernel_w,
+                        in_channels,
+                        l_.kind == LayerKind::kDepthwise,
+                        h * w * in_channels};
+    const Ticks array = ArrayCycles(m_.array, c) << m_.tick_shift;
+    return array + LinkTicks(m_, c, array);
   }
   Ticks Vector(uint64_t out) const {
     const auto cost = [&](VectorFunction f, uint64_t n) {

@@ -28,7 +28,7 @@ class Tracer {
   void AddSteps(const std::vector<StepProfile>& steps) {
     for (const StepProfile& s : steps) {
       Slice(kStepTrack, absl::StrCat(s.op, " ", s.name), static_cast<double>(s.start), static_cast<double>(s.cycles),
-            {{"bound_by", s.bound_by()}, {"macs", s.macs}, {"bytes", s.Bytes()}});
+            {{"bound_by", s.bound_by()}, {"macs", s.activity.macs}, {"bytes", s.activity.Bytes()}});
     }
   }
   /// Job `job`, submitted at cycle `start`.

@@ -133,9 +133,9 @@ std::string Roofline(const npu::Machine& m, const std::vector<npu::StepProfile>&
   }
   for (size_t i = 0; i < steps.size(); ++i) {
     const npu::StepProfile& s = steps[i];
-    if (s.macs == 0 || s.cycles == 0) continue;
-    const double macs = static_cast<double>(s.macs);
-    const double cx = x(macs / static_cast<double>(std::max<uint64_t>(1, s.Bytes())));
+    if (s.activity.macs == 0 || s.cycles == 0) continue;
+    const double macs = static_cast<double>(s.activity.macs);
+    const double cx = x(macs / static_cast<double>(std::max<uint64_t>(1, s.activity.Bytes())));
     const double cy = y(macs / static_cast<double>(s.cycles));
     absl::StrAppendFormat(
         &svg,
@@ -158,9 +158,9 @@ std::string Table(const npu::Machine& m, const std::vector<npu::StepProfile>& st
                           s.op, s.cycles, static_cast<double>(s.cycles) * 1e3 / static_cast<double>(m.clock_hz),
                           s.bound_by(), 100 * s.Utilisation(m));
     for (uint32_t k = 0; k < m.memory_count; ++k)
-      absl::StrAppend(&html, "<td>", s.read_bytes[k] + s.written_bytes[k], "</td>");
-    absl::StrAppendFormat(&html, "<td>%.0f</td><td>%s</td></tr>\n", static_cast<double>(s.Femtojoules(m)) / 1e6,
-                          EscapeHtml(s.name));
+      absl::StrAppend(&html, "<td>", s.activity.read_bytes[k] + s.activity.written_bytes[k], "</td>");
+    absl::StrAppendFormat(&html, "<td>%.0f</td><td>%s</td></tr>\n",
+                          static_cast<double>(npu::EnergyOf(s.activity, m).Sum()) / 1e6, EscapeHtml(s.name));
   }
   return html + "</table>\n";
 }
@@ -177,6 +177,7 @@ std::string HtmlReport(const Plan& plan, const ir::Graph& graph, const npu::Comp
                         EscapeHtml(graph.name), m.name, cycles,
                         static_cast<double>(cycles) * 1e3 / static_cast<double>(m.clock_hz), m.clock_hz,
                         EscapeHtml(npu::ValidationText(machine)));
+  absl::StrAppend(&html, "<p>", npu::EnergyText(npu::TotalActivity(c), m), "; ", npu::AreaText(m), ".</p>\n");
   absl::StrAppend(&html,
                   "<h2>Timeline</h2>\n<p class=\"note\">Cycles across; the darker, the longer the pipe is busy.</p>\n",
                   Timeline(c, m, steps));

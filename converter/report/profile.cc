@@ -68,7 +68,7 @@ StepProfile ProfileLayer(const npu::StepProfile& layer, const npu::Machine& mach
   step.tiling = layer.tile;
   step.cycles = layer.cycles;
   for (uint32_t i = 0; i < machine.memory_count; ++i) {
-    const uint64_t bytes = layer.read_bytes[i] + layer.written_bytes[i];
+    const uint64_t bytes = layer.activity.read_bytes[i] + layer.activity.written_bytes[i];
     if (bytes != 0) step.traffic[machine.memories[i].name] = bytes;
   }
   return step;

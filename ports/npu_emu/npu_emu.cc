@@ -78,7 +78,7 @@ Status NpuEmu::DoSubmit(const Job& job) {
   uint32_t at = 0;
   for (int b = 0; b < kBuffers; ++b) {
     spaces.first[b] = workspace_.data() + at;
-    at += Align(machine_.buffer_bytes[b]);
+    at += Align(machine_.buffers[b].bytes);
   }
   for (size_t i = 0; i < job.bases.size(); ++i) spaces.first[kFirstBase + i] = job.bases[i].data();
   auto* scratch = reinterpret_cast<int16_t*>(workspace_.data() + Layout(machine_).scratch);

@@ -48,7 +48,7 @@ npu::Machine Variant(std::mt19937& random) {
     m.memories[i].bytes_per_cycle = {power(0, 6), 1};
     m.memories[i].read_latency = m.memories[i].write_latency = power(2, 9);
   }
-  for (uint32_t& bytes : m.buffer_bytes) bytes = bytes == 0 ? 0 : power(13, 18);
+  for (npu::BufferSpec& b : m.buffers) b.bytes = b.bytes == 0 ? 0 : power(13, 18);
   return m;
 }
 

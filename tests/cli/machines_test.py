@@ -228,7 +228,16 @@ class Machines(CliTest):
                 self.assertEqual(sum(step["memories"][memory][key] for step in on_npu),
                                  sum(job["memories"][memory][key] for job in bench["jobs"]))
         self.assertAlmostEqual(sum(step["energy_nj"] for step in on_npu), bench["energy_nj"], places=3)
+        for json_of in [bench, *on_npu, *bench["jobs"]]:
+            self.assertAlmostEqual(sum(json_of["energy_parts_nj"].values()), json_of["energy_nj"], places=3)
+        self.assertEqual(bench["area_um2"]["array"], 128 * 455)
         text = self.succeeds("bench", MODEL, *self.NPU)
+        self.assertRegex(text, r"energy \d+ nJ: array \d+, vector \d+, buffers \d+, memories \d+; "
+                               r"area \d\.\d{3} mm2: array 0\.058, buffers \d\.\d{3}")
+        unknown = ("--set", "array.square_micrometre_per_mac=0", "--set", "array.femtojoule_per_mac=0")
+        self.assertRegex(self.succeeds("bench", MODEL, *self.NPU, *unknown),
+                         r"nJ: array not stated, vector .*mm2: array not stated, buffers")
+        self.assertIsNone(self.json("bench", MODEL, *self.NPU, *unknown)["energy_parts_nj"]["array"])
         for word in (f"{bench['cycles']} cycles", "bound by", "util", "nJ", "validated against"):
             self.assertIn(word, text)
 
@@ -240,7 +249,13 @@ class Machines(CliTest):
 
     def test_what_if(self):
         slow = self.json("bench", MODEL, *self.NPU, "--set", "memories.flash.bytes_per_cycle=1/4")["cycles"]
-        self.assertLess(self.json("bench", MODEL, *self.NPU)["cycles"], slow)
+        cycles = self.json("bench", MODEL, *self.NPU)["cycles"]
+        self.assertLess(cycles, slow)
+        ports = ("--set", "buffers.accumulator.ports=1")
+        self.assertLess(cycles, self.json("bench", MODEL, *self.NPU, *ports)["cycles"])
+        self.assertEqual(cycles, self.json("bench", MODEL, *self.NPU, *ports, "--set", "buffers.accumulator.banks=2")["cycles"])
+        for slower in ("set_cycles=20", "wait_cycles=20", "queue_depth=1", "array.weights_per_cycle=2"):
+            self.assertLess(cycles, self.json("bench", MODEL, *self.NPU, "--set", slower)["cycles"], slower)
 
     def test_trace_pairs_every_arrow(self):
         self.succeeds("trace", MODEL, *self.NPU, "-o", self.out)

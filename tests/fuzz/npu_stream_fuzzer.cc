@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "converter/npu/machine_json.h"
@@ -17,15 +18,18 @@ struct alignas(64) Block {
   uint8_t bytes[kBaseBytes] = {};
 };
 
-npu::Machine Preset(const char* name) {
+using Overrides = std::vector<std::string>;
+
+npu::Machine Preset(const char* name, const Overrides& overrides) {
   Diagnostics diagnostics;
-  const auto machine = npu::ParseMachine(*npu::PresetJson(name), name, {}, diagnostics);
+  const auto machine = npu::ParseMachine(*npu::PresetJson(name), name, overrides, diagnostics);
   if (!machine) std::abort();
   return machine->table;
 }
 
 struct Target {
-  explicit Target(const char* name) : machine(Preset(name)), workspace(npu::NpuEmu::WorkspaceBytes(machine) / 64 + 1) {
+  explicit Target(const char* name, const Overrides& overrides = {})
+      : machine(Preset(name, overrides)), workspace(npu::NpuEmu::WorkspaceBytes(machine) / 64 + 1) {
     const std::span table(reinterpret_cast<const uint8_t*>(&machine), sizeof(machine));
     const auto memory = std::as_writable_bytes(std::span(workspace.data(), workspace.size()));
     if (!device.Init(table, memory, clock).ok()) std::abort();
@@ -42,7 +46,11 @@ struct Target {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static std::array<Target, 3> targets = {Target("ethos-u55-32"), Target("gemmini-16x16"), Target("davinci-tiny")};
+  static const Overrides limits = {
+      "queue_depth=2",          "set_cycles=3",           "wait_cycles=5", "buffers.feature.ports=1",
+      "buffers.output.ports=1", "buffers.output.banks=4", "array.cores=2", "array.link_bytes_per_cycle=1/2"};
+  static std::array<Target, 3> targets = {Target("ethos-u55-32"), Target("gemmini-16x16"),
+                                          Target("davinci-tiny", limits)};
   if (size < 4) return 0;
   Target& target = targets[data[0] % targets.size()];
   std::vector<uint32_t> words(size / 4);  // Aligned, and of exactly its size for the sanitizer.
@@ -53,8 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t i = 0; i < kBases; ++i) bases[i] = std::as_writable_bytes(std::span(blocks[i].bytes));
   const Job job{0, std::as_bytes(std::span(words)), bases, 1};
   uint64_t work = 0;
-  if (!target.device.Prepare(job, work).ok() || work > kMostWork) return 0;
-  Status status;
+  Status status = target.device.Prepare(job, work);
+  if (!status.ok() || work > kMostWork) return 0;
   if (!target.device.Submit(job).ok() || target.device.Wait(0, {}, status) != JobState::kDone) std::abort();
   return 0;
 }

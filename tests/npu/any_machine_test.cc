@@ -29,7 +29,7 @@ Machine Variant(const std::string& preset, std::mt19937& random) {
     m.memories[i].burst_bytes = power(3, 8);
     m.memories[i].outstanding = power(0, 6);
   }
-  for (uint32_t& bytes : m.buffer_bytes) bytes = bytes == 0 ? 0 : power(9, 18);
+  for (BufferSpec& b : m.buffers) b.bytes = b.bytes == 0 ? 0 : power(9, 18);
   return m;
 }
 

@@ -22,7 +22,7 @@ TEST(Machine, EveryPresetParsesAndNamesItsSources) {
     const auto made = ParseMachine(*PresetJson(name), name, {}, diagnostics);
     ASSERT_TRUE(made.has_value()) << name << ": " << diagnostics.all().at(0).ToString();
     EXPECT_EQ(made->table.name, name);
-    EXPECT_EQ(made->sources.size(), 7u) << name;
+    EXPECT_EQ(made->sources.size(), 9u) << name;
   }
 }
 
@@ -36,16 +36,57 @@ TEST(Machine, OverridesChangeKeysAndElementsOfLists) {
   EXPECT_EQ(made->table.memories[1].bytes_per_cycle.den, 2u);
 }
 
+TEST(Machine, OverridesAddKeysThatHaveADefault) {
+  Diagnostics diagnostics;
+  const std::vector<std::string> overrides = {
+      "buffers.weight=65536",      "buffers.output.banks=4", "buffers.output.ports=1", "buffers.feature_a=4096",
+      "buffers.weight_b=4096",     "queue_depth=16",         "array.split=rows",       "array.link_bytes_per_cycle=1/3",
+      "array.weights_per_cycle=0", "sources.energy=guess"};
+  const auto made = ParseMachine(*PresetJson("ethos-u55-128"), "p", overrides, diagnostics);
+  ASSERT_TRUE(made.has_value()) << diagnostics.all().at(0).ToString();
+  EXPECT_EQ(made->table.buffer(Buffer::kWeight), 65536u);
+  EXPECT_EQ(made->table.buffer(Buffer::kWeightB), 4096u);
+  EXPECT_EQ(made->table.spec(Buffer::kOutput).banks, 4);
+  EXPECT_EQ(made->table.spec(Buffer::kOutput).ports, 1);
+  EXPECT_EQ(made->table.queue_depth, 16u);
+  EXPECT_EQ(made->table.array.split, CoreSplit::kRows);
+  EXPECT_EQ(made->table.array.link_bytes_per_cycle.den, 3u);
+  EXPECT_EQ(made->table.array.weights_per_cycle, 0u);
+}
+
+TEST(Machine, ABufferMayBeGivenAsItsBytes) {
+  std::string json(*PresetJson("ethos-u55-32"));
+  const size_t at = json.find("{\"bytes\": 4096"), end = json.find('}', at);
+  ASSERT_NE(at, std::string::npos);
+  json.replace(at, end + 1 - at, "4096");
+  Diagnostics diagnostics;
+  const auto made = ParseMachine(json, "m.json", std::vector<std::string>{"buffers.output.granule=1024"}, diagnostics);
+  ASSERT_TRUE(made.has_value()) << diagnostics.all().at(0).ToString();
+  EXPECT_EQ(made->table.buffer(Buffer::kOutput), 4096u);
+  EXPECT_EQ(made->table.spec(Buffer::kOutput).granule, 1024u);
+  EXPECT_EQ(made->table.spec(Buffer::kOutput).femtojoule_per_byte, 0u);
+}
+
 TEST(Machine, ErrorsNameKeyRuleAndRemedy) {
   const std::string_view preset = *PresetJson("ethos-u55-128");
   EXPECT_NE(ErrorsOf("{", {}).find("is not JSON"), std::string::npos);
   EXPECT_NE(ErrorsOf("{}", {}).find("clock_hz: error: is missing; add it"), std::string::npos);
-  EXPECT_NE(ErrorsOf(preset, {"array.wodth=4"}).find("array.wodth"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"array.wodth=4"}).find("array.wodth: error: is not a key of this section; it has: "),
+            std::string::npos);
   EXPECT_NE(ErrorsOf(preset, {"array.width=0.5"}).find("array.width: error: must be an integer"), std::string::npos);
   EXPECT_NE(ErrorsOf(preset, {"vector.add=0.5"}).find("floating point is not exact"), std::string::npos);
   EXPECT_NE(ErrorsOf(preset, {"array.kind=sphere"}).find("choose one of: cube"), std::string::npos);
   EXPECT_NE(ErrorsOf(preset, {"memories.sram.bytes_per_cycle=0"}).find("bytes_per_cycle must be above 0"),
             std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"buffers.weight.banks=3"}).find("banks must be a power of two"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"buffers.weight.ports=6"}).find("ports at most 5"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"buffers.weight.granule=131072"}).find("granule must be"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"array.split=cubes"}).find("choose one of: channels, rows"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"array.link_latency=16777216"}).find("link_latency be below"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"array.weights_per_cycle=1048576"}).find("weights_per_cycle must"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"set_cycles=16777216"}).find("set_cycles and wait_cycles"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"queue_depth=33"}).find("queue_depth must be at most 32"), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"sources.area="}).find("sources.area"), std::string::npos);
   EXPECT_NE(ErrorsOf(preset, {"buffers.weight=16"}).find("cannot hold one tile"), std::string::npos);
   EXPECT_NE(ErrorsOf(preset, {"features=moon"}).find("choose one of: flash, sram"), std::string::npos);
 }

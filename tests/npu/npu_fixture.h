@@ -19,7 +19,7 @@ inline Machine PlainMachine() {
   m.memories[0].burst_bytes = 4;
   m.memories[0].read_latency = m.memories[0].write_latency = 10;
   m.memories[0].outstanding = 1000;
-  for (int b = 0; b <= static_cast<int>(Buffer::kSkip); ++b) m.buffer_bytes[b] = 1024;
+  for (int b = 0; b <= static_cast<int>(Buffer::kSkip); ++b) m.buffers[b].bytes = 1024;
   for (Ratio& port : m.port) port = {1000, 1};
   m.array.kind = ArrayKind::kCube;
   for (Ratio& v : m.vector) v = {1, 1};

@@ -97,7 +97,7 @@ TEST(Stream, LoopsStepAddresses) {
   w.Emit(Pipe::kStore, Move(At(Buffer::kFeature), Base(1), 64));
   EXPECT_TRUE(Built(w).Check(PlainMachine()).ok());
   Machine small = PlainMachine();
-  small.buffer_bytes[static_cast<int>(Buffer::kFeature)] = 48;
+  small.buffers[static_cast<int>(Buffer::kFeature)].bytes = 48;
   EXPECT_EQ(Built(w).Check(small).site(), Site::kNpuRange);
 }
 

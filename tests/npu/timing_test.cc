@@ -18,7 +18,7 @@ TEST(Timing, ATransferTakesItsBurstsAndOneLatency) {
   EXPECT_EQ(t.total, 64u + 10u);
   EXPECT_EQ(Of(t, Pipe::kLoad).busy, 64u);
   EXPECT_EQ(Of(t, Pipe::kLoad).drain, 10u);
-  EXPECT_EQ(t.read_bytes[0], 64u);
+  EXPECT_EQ(t.activity.read_bytes[0], 64u);
 }
 
 TEST(Timing, BandwidthSaturatesAtOutstandingBurstsOverLatency) {
@@ -67,7 +67,8 @@ TEST(Timing, TheCubeHasItsClosedForm) {
 }
 
 TEST(Timing, TheUblockIsLimitedByWeightsOrByPixels) {
-  const Array u55_256{.width = 2, .height = 2, .depth = 8, .reduction = 8, .kind = ArrayKind::kUblock};
+  const Array u55_256{
+      .width = 2, .height = 2, .depth = 8, .reduction = 8, .kind = ArrayKind::kUblock, .weights_per_cycle = 8};
   // 25 x 5 of 64 channels from 64: 39 ublocks of 4 cycles, 8 deep, two passes of 32 input channels.
   EXPECT_EQ(ArrayCycles(u55_256, {.out_height = 25, .out_width = 5, .out_channels = 64, .channels = 64}),
             4u * 39u * 8u * 2u);
@@ -119,6 +120,11 @@ TEST(Timing, PartsSumExactlyToTheTotal) {
     m.issue_cycles = i % 4;
     m.job_cycles = 5;
     m.tick_shift = i % 3;
+    m.queue_depth = i % 5;
+    m.set_cycles = i % 2, m.wait_cycles = i % 7;
+    m.array.cores = 2;
+    m.array.link_bytes_per_cycle = {static_cast<uint32_t>(i % 3), 2};
+    for (BufferSpec& b : m.buffers) b.ports = static_cast<uint8_t>(i % 4);
     const Timing t = Built(RandomStream(random)).Time(m);
     ASSERT_NE(t.total, UINT64_MAX);
     for (const PipeTime& pipe : t.pipes) ASSERT_EQ(pipe.Sum(), t.total);

@@ -147,13 +147,13 @@ Status Checker::Range(const Access& a) const {
     const bool ok = base < bases_.size() && a.end <= bases_[base].bytes && (!a.write || bases_[base].writable);
     return ok ? Status() : Bad(Site::kNpuRange);
   }
-  const bool ok = a.space < kBuffers && a.end <= machine_.buffer_bytes[a.space];
+  const bool ok = a.space < kBuffers && a.end <= machine_.buffers[a.space].bytes;
   return ok ? Status() : Bad(Site::kNpuRange);
 }
 
 uint64_t Checker::FirstMark(uint8_t space) const {
   uint64_t first = 0;
-  for (uint8_t b = 0; b < space; ++b) first += CeilDiv(machine_.buffer_bytes[b], kMarkBytes);
+  for (uint8_t b = 0; b < space; ++b) first += CeilDiv(machine_.buffers[b].bytes, kMarkBytes);
   return first;
 }
 
@@ -319,7 +319,7 @@ uint64_t WorkOf(const Command& command) {
 
 uint32_t MarkBytes(const Machine& machine) {
   uint64_t marks = 0;
-  for (const uint32_t bytes : machine.buffer_bytes) marks += CeilDiv(bytes, kMarkBytes);
+  for (const BufferSpec& b : machine.buffers) marks += CeilDiv(b.bytes, kMarkBytes);
   return static_cast<uint32_t>(CeilDiv(marks, 8));
 }
 

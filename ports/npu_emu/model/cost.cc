@@ -33,30 +33,21 @@ bool PartKernelFirst(uint64_t taps, uint64_t channels) {
   return taps * RoundUp(channels, kDepthFirstBlock) > RoundUp(channels, 8) * RoundUp(taps, kTapsAPass);
 }
 
+uint64_t DecoderCycles(const Array& a, uint64_t weights) {
+  return a.weights_per_cycle == 0 ? 0 : CeilDiv(weights, a.weights_per_cycle);
+}
+
 uint64_t UblockCycles(const Array& a, const Contraction& c) {
   const uint64_t n_xy = CeilDiv(c.out_width, a.width) * CeilDiv(c.out_height, a.height);
-  const uint64_t n_z = CeilDiv(c.out_channels, uint64_t{a.depth} * a.cores);
-  const uint64_t weights = uint64_t{4} * a.depth;  // 32 * depth / 8 cycles to decode a pass
-  const uint64_t pass = Max(weights, 4 * n_xy);
-  uint64_t cycles = 0;
-  ForEachSubkernel(c.kernel_h, c.kernel_w, [&](uint64_t taps) {
-    if (c.depthwise) {
-      cycles += pass * CeilDiv(taps, kTapsAPass) * n_z;
-    } else if (PartKernelFirst(taps, c.channels)) {
-      cycles += pass * CeilDiv(taps, kTapsAPass) * CeilDiv(c.channels, 8) * n_z;
-    } else {
-      cycles += pass * taps * CeilDiv(c.channels, kDepthFirstBlock) * n_z;
-    }
-  });
-  return cycles + a.fill;
+  const uint64_t n_z = CeilDiv(c.out_channels, a.depth);
+  return Max(DecoderCycles(a, uint64_t{kDepthFirstBlock} * a.depth), 4 * n_xy) * UblockPasses(c) * n_z;
 }
 
 /// Depthwise runs as blocks of N0 channels whose weights form a diagonal.
 uint64_t CubeCycles(const Array& a, const Contraction& c) {
   const uint64_t taps = uint64_t{c.kernel_h} * c.kernel_w;
   const uint64_t k = c.depthwise ? taps * a.depth : taps * c.channels;
-  return CeilDiv(c.pixels(), a.width) * CeilDiv(c.out_channels, uint64_t{a.depth} * a.cores) * CeilDiv(k, a.reduction) +
-         a.fill;
+  return CeilDiv(c.pixels(), a.width) * CeilDiv(c.out_channels, a.depth) * CeilDiv(k, a.reduction);
 }
 
 /// A depthwise layer is one small product a channel.
@@ -76,7 +67,7 @@ uint64_t SystolicCycles(const Array& a, const Contraction& c) {
       cycles = CeilDiv(k, rows) * CeilDiv(pixels, columns) * (m + 2 * rows + columns - 2);
       break;
   }
-  return (cycles - 1) * (c.depthwise ? c.out_channels : 1) + a.fill;
+  return (cycles - 1) * (c.depthwise ? c.out_channels : 1);
 }
 
 Ticks FromCycles(uint64_t cycles, uint32_t shift) {
@@ -112,15 +103,43 @@ Ticks ScaleUp(uint64_t n, Ratio per, uint32_t shift) {
   return CeilDiv(n * per.num << shift, per.den);
 }
 
+uint64_t UblockPasses(const Contraction& c) {
+  uint64_t passes = 0;
+  ForEachSubkernel(c.kernel_h, c.kernel_w, [&](uint64_t taps) {
+    if (c.depthwise) {
+      passes += CeilDiv(taps, kTapsAPass);
+    } else if (PartKernelFirst(taps, c.channels)) {
+      passes += CeilDiv(taps, kTapsAPass) * CeilDiv(c.channels, 8);
+    } else {
+      passes += taps * CeilDiv(c.channels, kDepthFirstBlock);
+    }
+  });
+  return passes;
+}
+
+Contraction ShareOf(const Array& array, Contraction c) {
+  if (array.cores == 1) return c;
+  uint32_t& split = array.split == CoreSplit::kRows ? c.out_height : c.out_channels;
+  split = static_cast<uint32_t>(CeilDiv(split, array.cores));
+  return c;
+}
+
 uint64_t ArrayCycles(const Array& array, const Contraction& c) {
+  const Contraction share = ShareOf(array, c);
   switch (array.kind) {
     case ArrayKind::kUblock:
-      return UblockCycles(array, c);
+      return UblockCycles(array, share) + array.fill;
     case ArrayKind::kCube:
-      return CubeCycles(array, c);
+      return Max(CubeCycles(array, share), DecoderCycles(array, share.weights())) + array.fill;
     default:
-      return SystolicCycles(array, c);
+      return Max(SystolicCycles(array, share), DecoderCycles(array, share.weights())) + array.fill;
   }
+}
+
+uint64_t PeakMacs(const Array& a) {
+  const bool systolic = a.kind != ArrayKind::kUblock && a.kind != ArrayKind::kCube;
+  const uint64_t products = uint64_t{a.width} * a.height * a.cores;
+  return systolic ? products : products * a.depth * a.reduction;
 }
 
 Ticks ComputeTicks(const Machine& m, const Command& command) {
@@ -145,6 +164,24 @@ Ticks ComputeTicks(const Machine& m, const Command& command) {
     default:
       return 0;
   }
+}
+
+Ticks LinkTicks(const Machine& m, const Contraction& c, Ticks array) {
+  const Array& a = m.array;
+  if (a.cores == 1) return 0;
+  const uint64_t bytes = a.split == CoreSplit::kRows ? c.weights() : c.depthwise ? 0 : c.box_bytes;
+  if (bytes == 0) return 0;
+  const Ratio link = a.link_bytes_per_cycle;
+  const Ticks latency = Ticks{a.link_latency} << m.tick_shift;
+  const Ticks moving = link.num == 0 ? 0 : ScaleUp(bytes, {link.den, link.num}, m.tick_shift);
+  const Ticks wait = moving > array ? moving - array : 0;
+  return wait > kOverflow - latency ? kOverflow : wait + latency;
+}
+
+Ticks LinkTicks(const Machine& m, const Command& command, Ticks array) {
+  if (command.op == MicroOp::kContract) return LinkTicks(m, ContractionOf(command.as<Contract>()), array);
+  if (command.op == MicroOp::kDepthwise) return LinkTicks(m, ContractionOf(command.as<Depthwise>()), array);
+  return 0;
 }
 
 Traffic TrafficOf(const Machine& machine, const StreamHeader& header, const Copy& op) {

@@ -21,14 +21,24 @@ struct Contraction {
   uint32_t out_height = 1, out_width = 1, out_channels = 1;
   uint32_t kernel_h = 1, kernel_w = 1, channels = 1;
   bool depthwise = false;
+  uint64_t box_bytes = 0;  ///< Of the input that the outputs read.
 
   uint64_t pixels() const { return uint64_t{out_height} * out_width; }
-  uint64_t macs() const { return pixels() * out_channels * kernel_h * kernel_w * (depthwise ? 1 : channels); }
+  uint64_t weights() const { return uint64_t{out_channels} * kernel_h * kernel_w * (depthwise ? 1 : channels); }
+  uint64_t macs() const { return pixels() * weights(); }
 };
-/// Cycles of the array.
+/// What one core computes: an equal share, rounded up, of the channels or rows.
+Contraction ShareOf(const Array& array, Contraction c);
+/// Cycles of the array, i.e. of one core's share.
 /// ublock (Ethos-U-like): per subkernel of at most 8 x 8 taps the slower of weight supply and 4 cycles a ublock.
-/// cube: ceil(M/M0) * ceil(N/(N0 * cores)) * ceil(K/K0) + fill. Systolic: SCALE-Sim's closed forms.
+/// cube: ceil(M/M0) * ceil(N/N0) * ceil(K/K0) + fill. Systolic: SCALE-Sim's closed forms. These two are not done before
+/// the share's weights are decoded.
 uint64_t ArrayCycles(const Array& array, const Contraction& c);
+/// How often a ublock machine adds to each output: passes of 32 channels of a tap, or of 8 channels of 4 taps if that
+/// keeps it busier; of a depthwise layer 4 taps.
+uint64_t UblockPasses(const Contraction& c);
+/// MACs that all cores do in a cycle.
+uint64_t PeakMacs(const Array& array);
 template <typename T>
 Contraction ContractionOf(const T& op) {
   return {op.out_height,
@@ -37,11 +47,18 @@ Contraction ContractionOf(const T& op) {
           op.kernel_h,
           op.kernel_w,
           op.channels,
-          T::kOp == MicroOp::kDepthwise};
+          T::kOp == MicroOp::kDepthwise,
+          uint64_t{op.height} * op.width * op.channels};
 }
 
-/// Ticks of a command of the MAC or vector pipe; 0 for any other.
+/// Ticks of a command of the MAC or vector pipe, the link left out; 0 for any other.
 Ticks ComputeTicks(const Machine& machine, const Command& command);
+
+/// Ticks of a contraction beyond the `array`'s, for what every core needs: it comes on their one link, while they
+/// compute. With channels split these are the features (none of a depthwise layer), with rows split the weights.
+Ticks LinkTicks(const Machine& machine, const Contraction& c, Ticks array);
+/// Of a command; 0 if it is no contraction.
+Ticks LinkTicks(const Machine& machine, const Command& command, Ticks array);
 
 /// A Copy as the memory sees it: bursts of its external side, or one block on chip.
 struct Traffic {

@@ -19,6 +19,9 @@ bool Positive(Ratio r) {
 bool BufferOk(uint32_t bytes) {
   return bytes >= kMinBuffer && bytes <= kMaxBuffer;
 }
+constexpr bool IsPowerOfTwo(uint32_t n) {
+  return n != 0 && (n & (n - 1)) == 0;
+}
 
 MachineRule CheckMemories(const Machine& m) {
   if (m.memory_count < 1 || m.memory_count > kMaxMemories || m.feature_memory >= m.memory_count ||
@@ -36,12 +39,29 @@ MachineRule CheckMemories(const Machine& m) {
   return MachineRule::kOk;
 }
 
+MachineRule CheckBuffers(const Machine& m) {
+  for (int b = 0; b <= static_cast<int>(Buffer::kSkip); ++b) {
+    if (!BufferOk(m.buffers[b].bytes)) return MachineRule::kBuffer;
+  }
+  const uint32_t a = m.buffer(Buffer::kFeatureA), w = m.buffer(Buffer::kWeightB);
+  if ((a != 0 || w != 0) && !(BufferOk(a) && BufferOk(w))) return MachineRule::kLevels;
+  for (const BufferSpec& b : m.buffers) {
+    if (!IsPowerOfTwo(b.granule) || (b.bytes != 0 && b.granule > b.bytes / kSlots)) return MachineRule::kGranule;
+    if (!IsPowerOfTwo(b.banks) || b.banks > kMaxBanks || b.ports >= kPipes) return MachineRule::kBanks;
+  }
+  return MachineRule::kOk;
+}
+
 MachineRule CheckArray(const Machine& m) {
   const Array& a = m.array;
   for (const uint16_t n : {a.width, a.height, a.depth, a.reduction, a.cores}) {
     if (n < 1 || n > 4096) return MachineRule::kArray;
   }
-  return a.fill < kMaxCycles && a.kind < ArrayKind::kCount ? MachineRule::kOk : MachineRule::kArray;
+  if (a.fill >= kMaxCycles || a.kind >= ArrayKind::kCount) return MachineRule::kArray;
+  if (a.split >= CoreSplit::kCount || !Sane(a.link_bytes_per_cycle) || a.link_latency >= kMaxCycles) {
+    return MachineRule::kCores;
+  }
+  return a.weights_per_cycle < kMaxPart ? MachineRule::kOk : MachineRule::kDecoder;
 }
 
 MachineRule CheckPipes(const Machine& m) {
@@ -70,7 +90,7 @@ const char* BufferName(Buffer buffer) {
 
 uint32_t Machine::buffer_total() const {
   uint32_t total = 0;
-  for (const uint32_t bytes : buffer_bytes) total += (bytes + 63) & ~63u;
+  for (const BufferSpec& b : buffers) total += (b.bytes + 63) & ~63u;
   return total;
 }
 
@@ -79,12 +99,10 @@ MachineRule CheckMachine(const Machine& m) {
   if (m.clock_hz < 1 || m.clock_hz > 100000000000u) return MachineRule::kClock;
   if (m.tick_shift > 16) return MachineRule::kTick;
   if (m.issue_cycles >= kMaxCycles || m.job_cycles >= kMaxCycles) return MachineRule::kIssue;
+  if (m.set_cycles >= kMaxCycles || m.wait_cycles >= kMaxCycles) return MachineRule::kEvents;
+  if (m.queue_depth > kMaxQueueDepth) return MachineRule::kQueue;
   if (const MachineRule rule = CheckMemories(m); rule != MachineRule::kOk) return rule;
-  for (int b = 0; b <= static_cast<int>(Buffer::kSkip); ++b) {
-    if (!BufferOk(m.buffer_bytes[b])) return MachineRule::kBuffer;
-  }
-  const uint32_t a = m.buffer(Buffer::kFeatureA), w = m.buffer(Buffer::kWeightB);
-  if ((a != 0 || w != 0) && !(BufferOk(a) && BufferOk(w))) return MachineRule::kLevels;
+  if (const MachineRule rule = CheckBuffers(m); rule != MachineRule::kOk) return rule;
   if (const MachineRule rule = CheckArray(m); rule != MachineRule::kOk) return rule;
   if (m.whole_rows > 1) return MachineRule::kTiles;
   return CheckPipes(m);

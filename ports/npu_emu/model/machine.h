@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "engine/base/status.h"
 #include "ports/npu_emu/model/micro_op.h"
@@ -15,6 +16,8 @@ namespace takt::npu {
 inline constexpr uint32_t kMachineMagic = 0x4D504E54;  // "TNPM"
 inline constexpr uint32_t kMachineVersion = 1;
 inline constexpr int kMaxMemories = 4;
+inline constexpr uint32_t kMaxBanks = 32;
+inline constexpr uint32_t kMaxQueueDepth = 32;
 
 /// num / den; den is not 0.
 struct Ratio {
@@ -51,17 +54,32 @@ inline constexpr int kBuffers = static_cast<int>(Buffer::kCount);
 /// The key of a description: "feature", "weight_b".
 const char* BufferName(Buffer buffer);
 
+struct BufferSpec {
+  uint32_t bytes = 0;
+  uint32_t femtojoule_per_byte = 0;
+  uint32_t granule = 1;  ///< A slot is whole granules. A power of two.
+  uint8_t banks = 1;     ///< Equal parts of the two slots, one after the other. A power of two.
+  uint8_t ports = 0;     ///< Pipes that a bank serves at once; 0: all that ask.
+  uint8_t reserved[2] = {};
+};
+
 enum class ArrayKind : uint8_t { kUblock = 0, kCube, kOutputStationary, kWeightStationary, kInputStationary, kCount };
+/// What of a command's outputs every core computes.
+enum class CoreSplit : uint8_t { kChannels = 0, kRows, kCount };
 
 /// ublock: width x height x depth outputs a cycle, `reduction` products each. cube: width = M0, reduction = K0, depth =
-/// N0. systolic: height rows x width columns. `fill` cycles come with every tile.
+/// N0. systolic: height rows x width columns. All of one core. `fill` cycles come with every tile.
 struct Array {
   uint16_t width = 1, height = 1, depth = 1, reduction = 1;
   uint16_t cores = 1;
   ArrayKind kind = ArrayKind::kUblock;
-  uint8_t reserved = 0;
+  CoreSplit split = CoreSplit::kChannels;
   uint32_t fill = 0;
+  uint32_t weights_per_cycle = 0;    ///< That a core decodes; 0: no limit.
+  Ratio link_bytes_per_cycle{0, 1};  ///< From a buffer to all cores, of what each needs; 0: no limit.
+  uint32_t link_latency = 0;
   uint32_t femtojoule_per_mac = 0;
+  uint32_t square_micrometre_per_mac = 0;
 };
 
 /// Cycles of one element in the vector unit.
@@ -83,31 +101,42 @@ struct Machine {
   uint32_t tick_shift = 0;          ///< A tick is 1 / 2^shift cycle.
   uint32_t issue_cycles = 0;        ///< Of each command on the command pipe.
   uint32_t job_cycles = 0;          ///< From Submit to the first command.
+  uint32_t set_cycles = 0;          ///< Of a Set on its pipe.
+  uint32_t wait_cycles = 0;         ///< Of a Wait on its pipe, once the event is there.
+  uint32_t queue_depth = 0;         ///< Commands of a pipe that are issued and have not started; 0: no limit.
   uint8_t feature_memory = 0;       ///< Of activations.
   uint8_t constant_memory = 0;      ///< Of weights and parameters.
   Pipe feature_pipe = Pipe::kLoad;  ///< That moves features from memory; weights come on kLoad.
   Pipe pool_pipe = Pipe::kVector;
   uint32_t memory_count = 0;
   Memory memories[kMaxMemories];
-  uint32_t buffer_bytes[kBuffers] = {};
+  BufferSpec buffers[kBuffers];
   Ratio port[kPipes];  ///< Bytes a cycle that a pipe moves at most.
   Array array;
-  uint32_t unused = 0;
   Ratio vector[static_cast<int>(VectorFunction::kCount)];
+  uint32_t femtojoule_per_element = 0;     ///< Of the vector unit; a pool's: per cell.
+  uint32_t square_micrometre_per_kib = 0;  ///< Of buffers.
   Host host;
   uint8_t validated = 0;     ///< Against figures of a real machine or its model.
   uint8_t spill_memory = 0;  ///< Of activations that do not fit feature_memory; the same: of none.
   uint8_t whole_rows = 0;    ///< A convolution's tile takes whole rows of all input channels if such a tile fits.
   uint8_t reserved[5] = {};
 
-  uint32_t buffer(Buffer b) const { return buffer_bytes[static_cast<int>(b)]; }
+  const BufferSpec& spec(Buffer b) const { return buffers[static_cast<int>(b)]; }
+  uint32_t buffer(Buffer b) const { return spec(b).bytes; }
   /// Bytes of one of a buffer's slots.
-  uint32_t slot(Buffer b) const { return buffer(b) / kSlots & ~15u; }
+  uint32_t slot(Buffer b) const {
+    const uint32_t granule = spec(b).granule;
+    return buffer(b) / kSlots & ~((granule > 16 ? granule : 16) - 1);
+  }
+  /// Whether a pipe may fill one slot while another reads the other one.
+  bool slots_overlap(Buffer b) const { return spec(b).ports != 1 || spec(b).banks >= kSlots; }
   bool two_level() const { return buffer(Buffer::kFeatureA) != 0; }
   /// Sum of all buffers: what an emulator must own.
   uint32_t buffer_total() const;
 };
 static_assert(sizeof(Machine) % 8 == 0 && alignof(Machine) == 8);
+static_assert(std::has_unique_object_representations_v<Machine>, "no padding: plans are the same bytes everywhere");
 
 /// The first rule that the table breaks; kOk is none. The text names the field, the rule and the remedy.
 enum class MachineRule : uint8_t {

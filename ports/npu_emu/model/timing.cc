@@ -1,22 +1,12 @@
 #include "ports/npu_emu/model/timing.h"
 
-#include "ports/npu_emu/model/walker.h"
+#include "ports/npu_emu/model/bank_ports.h"
+#include "ports/npu_emu/model/command_queues.h"
 
 namespace takt::npu {
 namespace {
 
 constexpr Ticks kHorizon = Ticks{1} << 62;  // sums of two times below it do not overflow
-
-/// A time, and the latencies that led to it.
-struct Moment {
-  Ticks time = 0;
-  RoundTrips trips;
-
-  /// Ties go to more latencies: those decide as soon as any latency grows.
-  bool Before(const Moment& other) const {
-    return time < other.time || (time == other.time && trips.Sum() < other.trips.Sum());
-  }
-};
 
 /// A transfer under way: the burst in flight began at `begun` and ends at `next`, `left` more follow, one a period.
 struct Transfer {
@@ -59,12 +49,19 @@ struct EventQueue {
   };
   Entry entries[kMaxEventCount];
   uint32_t first = 0, count = 0;
+  Entry taken;  ///< When the last one was, and by which pipe.
 };
 
 class Simulation {
  public:
   Simulation(const Stream& stream, const Machine& machine, Timing& timing, const SpanSink& sink)
-      : stream_(stream), machine_(machine), timing_(timing), sink_(sink), pipes_{P(), P(), P(), P(), P(), P()} {}
+      : stream_(stream),
+        machine_(machine),
+        timing_(timing),
+        sink_(sink),
+        pipes_{P(), P(), P(), P(), P(), P()},
+        ports_(machine),
+        queues_(stream, machine) {}
 
   Status Run();
 
@@ -75,7 +72,12 @@ class Simulation {
   void WaitFor(int p, const Moment& moment, Ticks& bucket);
   bool Fetch(PipeState& pipe, int p);
   bool RunCommands(int p, Ticks now);
+  bool WaitForIssue(int p);
+  bool TakePorts(int p, Ticks now);
+  void Compute(int p);
+  void Synchronize(int p, uint32_t cycles);
   bool TakeEvent(int p, uint32_t event);
+  bool HasRoom(int p, uint32_t event, Ticks now);
   void PostEvent(int p, uint32_t event);
   void BeginTransfer(int p, Ticks now);
   void EndTransfer(int p);
@@ -89,6 +91,9 @@ class Simulation {
   const SpanSink& sink_;
   PipeState pipes_[kPipes];
   EventQueue events_[kMaxEvents];
+  BankPorts ports_;
+  CommandQueues queues_;
+  bool wants_room_ = false;  ///< A Set does, that may go on after any Wait.
   bool overflow_ = false;
   uint32_t fault_position_ = 0;
 };
@@ -127,49 +132,88 @@ void Simulation::Report(const PipeState& pipe, Ticks start) {
   }
 }
 
-/// Runs what pipe p can start at or before `now`; true if it set an event.
+/// Lets pipe p's time pass until its next command is issued; false if nobody knows when.
+bool Simulation::WaitForIssue(int p) {
+  if (!queues_.limited()) {
+    const uint64_t issued = pipes_[p].walker.issued() * machine_.issue_cycles + machine_.job_cycles;
+    WaitFor(p, {ScaleUp(issued, {1, 1}, machine_.tick_shift), {}}, Time(p).issue);
+    return true;
+  }
+  const Moment* issued = queues_.Front(p);
+  if (issued != nullptr) WaitFor(p, *issued, Time(p).issue);
+  return issued != nullptr;
+}
+
+/// Whether pipe p's command, which is ready at or before `now`, has ports; it has waited for them until now.
+bool Simulation::TakePorts(int p, Ticks now) {
+  PipeState& pipe = pipes_[p];
+  if (!ports_.limited()) return true;
+  if (!ports_.Take(p, AccessesOf(pipe.command, pipe.walker), pipe.ready.time)) return false;
+  if (pipe.ready.time < now) WaitFor(p, ports_.released(), Time(p).ports);
+  return true;
+}
+
+void Simulation::Synchronize(int p, uint32_t cycles) {
+  if (cycles != 0) AdvanceTo(p, pipes_[p].ready.time + ScaleUp(cycles, {1, 1}, machine_.tick_shift), Time(p).sync);
+}
+
+void Simulation::Compute(int p) {
+  PipeState& pipe = pipes_[p];
+  const Ticks cost = ComputeTicks(machine_, pipe.command), link = LinkTicks(machine_, pipe.command, cost);
+  if (cost >= kHorizon || link >= kHorizon) {
+    overflow_ = true;
+    return;
+  }
+  AdvanceTo(p, pipe.ready.time + cost, Time(p).busy);
+  AdvanceTo(p, pipe.ready.time + link, Time(p).link);
+  pipe.done = pipe.ready;
+  ports_.HoldUntil(p, pipe.ready);
+}
+
+/// Runs what pipe p can start at or before `now`; true if another pipe may go on for it.
 bool Simulation::RunCommands(int p, Ticks now) {
   PipeState& pipe = pipes_[p];
-  bool posted = false;
+  bool changed = false;
   pipe.blocked = false;
   while (!pipe.moving && !overflow_ && Fetch(pipe, p)) {
-    const uint64_t issued = pipe.walker.issued() * machine_.issue_cycles + machine_.job_cycles;
-    WaitFor(p, {ScaleUp(issued, {1, 1}, machine_.tick_shift), {}}, Time(p).issue);
-    if (pipe.ready.time > now) return posted;
+    pipe.blocked = !WaitForIssue(p);
+    if (!pipe.blocked && pipe.ready.time > now) return changed;
+    const MicroOp op = pipe.command.op;
     const Ticks start = pipe.ready.time;
-    switch (pipe.command.op) {
-      case MicroOp::kSet:
-        PostEvent(p, pipe.command.as<Set>().event);
-        posted = true;
-        Report(pipe, start);
-        break;
-      case MicroOp::kWait:
-        if (!TakeEvent(p, pipe.command.as<Wait>().event)) {
-          pipe.blocked = true;
-          fault_position_ = pipe.walker.position();
-          return posted;
-        }
-        Report(pipe, start);
-        break;
-      case MicroOp::kCopy:
-        BeginTransfer(p, now);
-        continue;
-      default: {
-        const Ticks cost = ComputeTicks(machine_, pipe.command);
-        if (cost >= kHorizon) {
-          overflow_ = true;
-          return posted;
-        }
-        AdvanceTo(p, pipe.ready.time + cost, Time(p).busy);
-        pipe.done = pipe.ready;
-        if (pipe.command.op == MicroOp::kContract) timing_.macs += ContractionOf(pipe.command.as<Contract>()).macs();
-        if (pipe.command.op == MicroOp::kDepthwise) timing_.macs += ContractionOf(pipe.command.as<Depthwise>()).macs();
-        Report(pipe, start);
-      }
+    if (op == MicroOp::kWait) {
+      pipe.blocked = pipe.blocked || !TakeEvent(p, pipe.command.as<Wait>().event);
+    } else if (op == MicroOp::kSet) {
+      pipe.blocked = pipe.blocked || !HasRoom(p, pipe.command.as<Set>().event, now);
+      if (pipe.ready.time > now) return changed;
+    } else {
+      pipe.blocked = pipe.blocked || !TakePorts(p, now);
     }
+    if (pipe.blocked) {
+      fault_position_ = pipe.walker.position();
+      return changed;
+    }
+    if (queues_.limited()) changed = queues_.Pop(p, pipe.ready) || changed;
+    timing_.activity.Count(machine_, stream_.header, pipe.command);
+    if (op == MicroOp::kCopy) {
+      BeginTransfer(p, now);
+      continue;
+    }
+    if (op == MicroOp::kSet) {
+      Synchronize(p, machine_.set_cycles);
+      PostEvent(p, pipe.command.as<Set>().event);
+      changed = true;
+    } else if (op == MicroOp::kWait) {
+      Synchronize(p, machine_.wait_cycles);
+      changed = changed || wants_room_;
+      wants_room_ = false;
+    } else {
+      Compute(p);
+      changed = ports_.Release(now) || changed;
+    }
+    Report(pipe, start);
     pipe.has_command = false;
   }
-  return posted;
+  return changed;
 }
 
 void Simulation::PostEvent(int p, uint32_t event) {
@@ -186,14 +230,29 @@ bool Simulation::TakeEvent(int p, uint32_t event) {
   queue.first = (queue.first + 1) % kMaxEventCount;
   --queue.count;
   WaitFor(p, entry.moment, Time(p).events[static_cast<int>(entry.pipe)]);
+  queue.taken = {pipes_[p].ready, static_cast<Pipe>(p)};
   return true;
+}
+
+/// Whether pipe p may set an event: one that was set too often has to be taken first.
+bool Simulation::HasRoom(int p, uint32_t event, Ticks now) {
+  const EventQueue& queue = events_[event];
+  wants_room_ = wants_room_ || queue.count == kMaxEventCount;
+  if (queue.count == kMaxEventCount) return false;
+  if (pipes_[p].ready.time < now) WaitFor(p, queue.taken.moment, Time(p).events[static_cast<int>(queue.taken.pipe)]);
+  return true;
+}
+
+int32_t Saturated(int64_t trips) {
+  return static_cast<int32_t>(trips > INT32_MAX ? INT32_MAX : trips < INT32_MIN ? INT32_MIN : trips);
 }
 
 /// With finish = now + (finish - now) * new_period / period, what d(finish) becomes.
 void Rescale(const RoundTrips& now, Ticks period, Ticks new_period, RoundTrips& finish) {
+  constexpr Ticks kLong = Ticks{1} << 28;  // the product below fits; the periods differ by at most a factor of kPipes
+  for (; period > kLong || new_period > kLong; period = period >> 1 | 1) new_period >>= 1;
   const auto rescale = [&](int32_t at, int32_t& trips) {
-    trips = at + static_cast<int32_t>((int64_t{trips} - at) * static_cast<int64_t>(new_period) /
-                                      static_cast<int64_t>(period));
+    trips = Saturated(at + (int64_t{trips} - at) * static_cast<int64_t>(new_period) / static_cast<int64_t>(period));
   };
   for (int i = 0; i < kMaxMemories; ++i) {
     rescale(now.read[i], finish.read[i]);
@@ -232,14 +291,13 @@ void Simulation::BeginTransfer(int p, Ticks now) {
     t.next = now + t.period;
     return;
   }
-  (t.traffic.write ? timing_.written_bytes : timing_.read_bytes)[t.traffic.memory] += t.traffic.bytes;
   Share(t.traffic.memory, {now, t.trips});
 }
 
 /// Latencies that a transfer waits for because too few bursts may be outstanding.
-int32_t WindowTrips(const Machine& machine, Pipe pipe, const Traffic& traffic) {
+int64_t WindowTrips(const Machine& machine, Pipe pipe, const Traffic& traffic) {
   if (!LatencyBound(machine, pipe, traffic)) return 0;
-  return static_cast<int32_t>(traffic.bursts * kWholeTrip / machine.memories[traffic.memory].outstanding);
+  return static_cast<int64_t>(traffic.bursts * kWholeTrip / machine.memories[traffic.memory].outstanding);
 }
 
 void Simulation::EndTransfer(int p) {
@@ -249,18 +307,21 @@ void Simulation::EndTransfer(int p) {
   AdvanceTo(p, finish < t.start + t.alone ? finish : t.start + t.alone, Time(p).busy);
   AdvanceTo(p, finish, Time(p).contention);
   if (t.traffic.memory >= 0) {
-    RoundTrips& trips = pipe.ready.trips;
-    trips = t.trips;
-    (t.traffic.write ? trips.written : trips.read)[t.traffic.memory] +=
-        WindowTrips(machine_, static_cast<Pipe>(p), t.traffic);
+    const auto trips = [&](RoundTrips& r) -> int32_t& {
+      return (t.traffic.write ? r.written : r.read)[t.traffic.memory];
+    };
+    pipe.ready.trips = t.trips;
+    int32_t& window = trips(pipe.ready.trips);
+    window = Saturated(window + WindowTrips(machine_, static_cast<Pipe>(p), t.traffic));
     Moment done = pipe.ready;
     done.time += LatencyTicks(machine_, t.traffic);
-    (t.traffic.write ? done.trips.written : done.trips.read)[t.traffic.memory] += kWholeTrip;
+    trips(done.trips) = Saturated(int64_t{window} + kWholeTrip);
     if (pipe.done.Before(done)) pipe.done = done;
   } else if (pipe.done.Before(pipe.ready)) {
     pipe.done = pipe.ready;
   }
   pipe.moving = false;
+  ports_.HoldUntil(p, pipe.ready);
   Report(pipe, t.start);
   pipe.has_command = false;
   if (t.traffic.memory >= 0) Share(t.traffic.memory, {finish, pipe.ready.trips});
@@ -271,12 +332,13 @@ Status Simulation::Run() {
     for (int p = 1; p < kPipes; ++p) {
       if (pipes_[p].moving && pipes_[p].transfer.Finish() <= now) EndTransfer(p);
     }
-    for (bool posted = true; posted;) {
-      posted = false;
-      for (int p = 1; p < kPipes; ++p) posted = RunCommands(p, now) || posted;
+    ports_.Release(now);
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int p = 1; p < kPipes; ++p) changed = RunCommands(p, now) || changed;
     }
     if (overflow_) return Fault(StatusCode::kLimitExceeded, Site::kNpuTime);
-    Ticks next = kOverflow;
+    Ticks next = ports_.NextRelease();
     bool all_ended = true;
     for (int p = 1; p < kPipes; ++p) {
       const PipeState& pipe = pipes_[p];
@@ -294,6 +356,7 @@ Status Simulation::Run() {
   const Ticks issued = ScaleUp(timing_.commands * machine_.issue_cycles, {1, 1}, machine_.tick_shift);
   AdvanceTo(0, ScaleUp(machine_.job_cycles, {1, 1}, machine_.tick_shift), Time(0).issue);
   AdvanceTo(0, pipes_[0].ready.time + issued, Time(0).busy);
+  AdvanceTo(0, pipes_[0].ready.time + queues_.waited(), Time(0).queue);
   Moment end;
   for (const PipeState& pipe : pipes_) {
     const Moment& last = pipe.ready.Before(pipe.done) ? pipe.done : pipe.ready;
@@ -308,22 +371,8 @@ Status Simulation::Run() {
 }  // namespace
 
 Ticks PipeTime::Sum() const {
-  Ticks sum = busy + contention + issue + drain;
+  Ticks sum = busy + contention + link + ports + sync + issue + queue + drain;
   for (const Ticks t : events) sum += t;
-  return sum;
-}
-
-int64_t RoundTrips::Sum() const {
-  int64_t sum = 0;
-  for (int i = 0; i < kMaxMemories; ++i) sum += int64_t{read[i]} + written[i];
-  return sum;
-}
-
-uint64_t Timing::Femtojoules(const Machine& machine) const {
-  uint64_t sum = macs * machine.array.femtojoule_per_mac;
-  for (uint32_t i = 0; i < machine.memory_count; ++i) {
-    sum += (read_bytes[i] + written_bytes[i]) * machine.memories[i].femtojoule_per_byte;
-  }
   return sum;
 }
 

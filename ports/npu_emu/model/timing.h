@@ -1,13 +1,14 @@
 // How long a stream takes on a machine: a pure function of both, with or without data, the same on every host.
 //
-// Every pipe runs its commands in order. start = max(pipe free, events waited for, command issued); a compute command
-// holds its pipe for its cost; a transfer holds it until its last burst is sent and is done one latency later.
-// Transfers that use one memory at once take turns burst by burst; between two changes of their number each goes on at
-// a constant period, so that time passes from change to change. Ties go by pipe.
+// Every pipe runs its commands in order. start = max(pipe free, events waited for, command issued, banks free); a
+// compute command holds its pipe for its cost; a transfer holds it until its last burst is sent and is done one latency
+// later. Transfers that use one memory at once take turns burst by burst; between two changes of their number each goes
+// on at a constant period, so that time passes from change to change. Ties go by pipe.
 #ifndef TAKT_PORTS_NPU_EMU_MODEL_TIMING_H_
 #define TAKT_PORTS_NPU_EMU_MODEL_TIMING_H_
 
-#include "ports/npu_emu/model/cost.h"
+#include "ports/npu_emu/model/activity.h"
+#include "ports/npu_emu/model/moment.h"
 
 namespace takt::npu {
 
@@ -15,34 +16,26 @@ namespace takt::npu {
 struct PipeTime {
   Ticks busy = 0;             ///< Computing, or moving at the speed that it has alone.
   Ticks contention = 0;       ///< Moving slower because others use the memory.
+  Ticks link = 0;             ///< Computing slower because what every core needs comes late.
+  Ticks ports = 0;            ///< Waiting for a port of a bank.
+  Ticks sync = 0;             ///< What Set and Wait themselves cost.
   Ticks issue = 0;            ///< Waiting for the command pipe.
+  Ticks queue = 0;            ///< The command pipe: waiting for room in a queue.
   Ticks events[kPipes] = {};  ///< Waiting for an event that this pipe sets.
   Ticks drain = 0;            ///< After its last command.
 
   Ticks Sum() const;
 };
 
-/// Latencies on the chain of waits that decided a time: how fast it grows with each memory's latency. In 1 /
-/// kWholeTrip; below 0 where a later start leaves another transfer more of a memory.
-struct RoundTrips {
-  int32_t read[kMaxMemories] = {}, written[kMaxMemories] = {};
-
-  int64_t Sum() const;
-};
-inline constexpr int32_t kWholeTrip = 256;
-
 struct Timing {
   Ticks total = 0;
   PipeTime pipes[kPipes];
-  uint64_t read_bytes[kMaxMemories] = {}, written_bytes[kMaxMemories] = {};
-  uint64_t macs = 0;
+  Activity activity;
   uint64_t commands = 0;   ///< Issued, loops unrolled.
   RoundTrips round_trips;  ///< d(total) / d(latency) of each memory.
 
   /// Whole cycles, rounded up.
   uint64_t Cycles(const Machine& machine) const { return CeilDiv(total, uint64_t{1} << machine.tick_shift); }
-  /// Of MACs and external bytes.
-  uint64_t Femtojoules(const Machine& machine) const;
 };
 
 /// One command's stay on its pipe: it holds the pipe in [start, free) and its result is there at `done`. `position` is

@@ -111,8 +111,9 @@ double WholeBlockCycles(const Machine& machine, const Layer& l, const Block& blo
                    std::min(block.depth, l.out_channels)};
   const double blocks = static_cast<double>(CeilDiv(l.out_height, b.height) * CeilDiv(l.out_width, b.width) *
                                             CeilDiv(l.out_channels, b.depth));
-  const auto array = static_cast<double>(ArrayCycles(machine.array, {b.height, b.width, b.depth, l.kernel_h, l.kernel_w,
-                                                                     l.channels, l.kind == LayerKind::kDepthwise}));
+  const Contraction whole{
+      b.height, b.width, b.depth, l.kernel_h, l.kernel_w, l.channels, l.kind == LayerKind::kDepthwise, 0};
+  const auto array = static_cast<double>(ArrayCycles(machine.array, whole));
   const Ratio stage = machine.vector[static_cast<int>(VectorFunction::kRequantize)];
   const double output = static_cast<double>(b.height) * b.width * b.depth * stage.num / stage.den;
   return std::max(array, output) * blocks + std::min(array, output);

@@ -1,0 +1,50 @@
+#include "ports/npu_emu/model/command_queues.h"
+
+namespace takt::npu {
+
+CommandQueues::CommandQueues(const Stream& stream, const Machine& machine)
+    : machine_(machine), depth_(machine.queue_depth), walker_(stream.commands) {
+  if (!limited()) return;
+  free_.time = ScaleUp(machine.job_cycles, {1, 1}, machine.tick_shift);
+  Fetch();
+  Issue();
+}
+
+void CommandQueues::Spend(uint64_t commands) {
+  const Ticks cost = ScaleUp(commands * machine_.issue_cycles, {1, 1}, machine_.tick_shift);
+  free_.time = cost > kOverflow - free_.time ? kOverflow : free_.time + cost;
+}
+
+/// Loop control before the next command needs no room.
+void CommandQueues::Fetch() {
+  const uint64_t before = walker_.issued();
+  next_ = walker_.Next();
+  if (next_.op != MicroOp::kEnd) Spend(walker_.issued() - before - 1);
+}
+
+/// All that has room.
+bool CommandQueues::Issue() {
+  bool issued = false;
+  while (next_.op != MicroOp::kEnd) {
+    Queue& queue = queues_[static_cast<int>(next_.pipe)];
+    if (queue.count == depth_) break;
+    Spend(1);
+    queue.issued[(queue.first + queue.count++) % kMaxQueueDepth] = free_;
+    issued = true;
+    Fetch();
+  }
+  return issued;
+}
+
+bool CommandQueues::Pop(int p, const Moment& start) {
+  Queue& queue = queues_[p];
+  const bool stood = queue.count == depth_ && next_.op != MicroOp::kEnd && static_cast<int>(next_.pipe) == p;
+  queue.first = (queue.first + 1) % kMaxQueueDepth;
+  --queue.count;
+  if (!stood) return false;
+  if (free_.time < start.time) waited_ += start.time - free_.time;
+  if (free_.Before(start)) free_ = start;
+  return Issue();
+}
+
+}  // namespace takt::npu

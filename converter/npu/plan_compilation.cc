@@ -96,8 +96,9 @@ std::optional<PlanCompilation> ReadCompilation(const Plan& plan, const std::stri
     reason = SiteText(status.site());
     return std::nullopt;
   }
-  const std::string unknown = absl::StrCat("not told by a plan; see the description of ", table.name);
-  made.machine = {table, {unknown}, {unknown}};
+  const std::string told = absl::StrCat("see the description of ", table.name, "; a plan does not tell");
+  made.machine = {table, {told}, {}};
+  if (table.validated != 0) made.machine.validated_against.push_back(told);
   made.graph.name = name;
   Reader reader(plan, made);
   for (uint32_t s = 0; s < plan.step_count(); ++s) {

@@ -37,9 +37,7 @@ class Collector {
   }
 
   void Add(const Span& span) {
-    size_t i = layers_.size() - 1;
-    while (i > 0 && job_.layers[i].first_command > span.position) --i;
-    Sums& sums = layers_[i];
+    Sums& sums = layers_[LayerAt(job_, span.position)];
     if (span.command.op == MicroOp::kSet || span.command.op == MicroOp::kWait) return;
     sums.first = std::min(sums.first, span.start);
     sums.last = std::max(sums.last, span.done);
@@ -50,7 +48,8 @@ class Collector {
   /// Appends the job's layers; `before` is the cycle at which it was submitted.
   void Finish(const ir::Graph& graph, int job, uint64_t before, std::vector<StepProfile>& steps) {
     uint64_t end = 0;
-    std::map<std::pair<int, int>, size_t> stripes;  // the step of a layer in a cascade
+    const std::vector<size_t> step_of = StepOfLayers(job_);
+    const size_t first = steps.size();
     for (size_t i = 0; i < layers_.size(); ++i) {
       const CompiledLayer& compiled = job_.layers[i];
       StepProfile& step = layers_[i].step;
@@ -66,11 +65,10 @@ class Collector {
       step.start = before + std::min(layers_[i].first >> machine_.tick_shift, until);
       step.cycles = until - end;
       end = until;
-      const auto [at, fresh] = stripes.try_emplace({compiled.cascade, compiled.node}, steps.size());
-      if (fresh || compiled.cascade < 0) {
+      if (first + step_of[i] == steps.size()) {
         steps.push_back(std::move(step));
       } else {
-        AddTo(steps[at->second], step);
+        AddTo(steps[first + step_of[i]], step);
       }
     }
   }
@@ -102,6 +100,24 @@ uint64_t TotalCycles(const Compilation& c) {
   uint64_t total = 0;
   for (const uint64_t cost : c.device.costs) total += cost;
   return total;
+}
+
+size_t LayerAt(const CompiledJob& job, uint32_t position) {
+  size_t i = job.layers.size() - 1;
+  while (i > 0 && job.layers[i].first_command > position) --i;
+  return i;
+}
+
+std::vector<size_t> StepOfLayers(const CompiledJob& job) {
+  std::vector<size_t> steps;
+  std::map<std::pair<int, int>, size_t> stripes;
+  size_t count = 0;
+  for (const CompiledLayer& layer : job.layers) {
+    const auto [at, fresh] = stripes.try_emplace({layer.cascade, layer.node}, count);
+    const bool own = fresh || layer.cascade < 0;
+    steps.push_back(own ? count++ : at->second);
+  }
+  return steps;
 }
 
 void Replay(const Compilation& c, size_t job, const Machine& machine, const std::function<void(const Span&)>& on_span) {

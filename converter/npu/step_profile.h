@@ -36,6 +36,11 @@ std::vector<StepProfile> ProfileSteps(const ir::Graph& graph, const Compilation&
 void Replay(const Compilation& compilation, size_t job, const Machine& machine,
             const std::function<void(const Span&)>& on_span);
 
+/// The layer of `job` that the command at byte `position` of its stream belongs to.
+size_t LayerAt(const CompiledJob& job, uint32_t position);
+/// For each layer of a job the step that it counts to, the job's first being 0: a cascade's stripes are one step.
+std::vector<size_t> StepOfLayers(const CompiledJob& job);
+
 /// Cycles of all steps.
 uint64_t TotalCycles(const Compilation& compilation);
 

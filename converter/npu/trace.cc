@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "converter/npu/emitter.h"
@@ -21,23 +22,40 @@ class Tracer {
  public:
   Tracer(const Compilation& c, const Machine& machine)
       : c_(c), m_(machine), cycle_(static_cast<double>(uint64_t{1} << machine.tick_shift)) {
-    for (int p = 1; p < kPipes; ++p) NameTrack(p, PipeName(static_cast<Pipe>(p)));
-    NameTrack(kStepTrack, "steps");
+    Describe("process_name", 0, {{"name", machine.name}});
+    NameTrack(kStepTrack, "steps", 0);
+    for (int p = 1; p < kPipes; ++p) NameTrack(p, PipeName(static_cast<Pipe>(p)), p);
   }
 
   void AddSteps(const std::vector<StepProfile>& steps) {
+    uint64_t now = 0;  // slices of a track must not overlap, but layers begin before the one before is done
     for (const StepProfile& s : steps) {
-      Slice(kStepTrack, absl::StrCat(s.op, " ", s.name), static_cast<double>(s.start), static_cast<double>(s.cycles),
-            {{"bound_by", s.bound_by()}, {"macs", s.activity.macs}, {"bytes", s.activity.Bytes()}});
+      Slice(kStepTrack, absl::StrCat(s.op, " ", s.name), static_cast<double>(now), static_cast<double>(s.cycles),
+            {{"bound_by", s.bound_by()},
+             {"macs", s.activity.macs},
+             {"bytes", s.activity.Bytes()},
+             {"first_command", s.start}});
+      now += s.cycles;
     }
   }
   /// Job `job`, submitted at cycle `start`.
   void AddJob(size_t job, uint64_t start);
-  std::string Finish() { return Json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events_)}}.dump(); }
+  /// In the order of time.
+  std::string Finish();
 
  private:
-  void NameTrack(int track, const std::string& name) {
-    events_.push_back({{"ph", "M"}, {"pid", 0}, {"tid", track}, {"name", "thread_name"}, {"args", {{"name", name}}}});
+  /// A moment in a slice, which an arrow begins or ends in.
+  struct Moment {
+    int track;
+    double at;
+  };
+
+  void Describe(const char* what, int track, Json args) {
+    events_.push_back({{"ph", "M"}, {"pid", 0}, {"tid", track}, {"name", what}, {"args", std::move(args)}});
+  }
+  void NameTrack(int track, const std::string& name, int order) {
+    Describe("thread_name", track, {{"name", name}});
+    Describe("thread_sort_index", track, {{"sort_index", order}});
   }
   void Slice(int track, const std::string& name, double at, double length, Json args) {
     events_.push_back({{"ph", "X"},
@@ -53,7 +71,11 @@ class Tracer {
   }
   double At(Ticks t) const { return static_cast<double>(start_) + static_cast<double>(t) / cycle_; }
   void AddSpan(const Span& span);
-  void AddArrow(const char* phase, const Span& span, uint64_t id);
+  void AddArrow(const Moment& from, const Moment& to);
+  void AddArrowEnd(const char* phase, const Moment& moment);
+  Moment EndOf(const Span& span) const {
+    return {static_cast<int>(span.command.pipe), At(span.free) - 0.5 / cycle_};  // within, not where the next begins
+  }
   void AddTraffic(const Span& span);
   void CountSlots(uint32_t event, Ticks at, int change);
   void CountBandwidth();
@@ -61,27 +83,39 @@ class Tracer {
   const Compilation& c_;
   const Machine& m_;
   double cycle_;
-  Json events_ = Json::array();
+  std::vector<Json> events_;
   // Of the job that is being added.
   uint64_t start_ = 0;
   size_t job_ = 0;
   Stream stream_;
   uint64_t arrows_ = 0;
-  std::map<uint32_t, std::deque<uint64_t>> sets_;                 ///< Arrows of Sets that no Wait has taken, by event.
+  std::optional<Moment> last_[kPipes];                            ///< In the last slice of each pipe.
+  std::map<uint32_t, std::deque<std::optional<Moment>>> sets_;    ///< What set an event that no Wait has taken.
+  std::vector<Moment> waited_for_[kPipes];                        ///< By the next slice of a pipe, without delay.
   std::map<uint32_t, std::vector<std::pair<Ticks, int>>> slots_;  ///< Changes of occupied slots, by channel.
   std::vector<std::vector<double>> moved_;                        ///< Bytes of every memory in every bin.
 };
 
-void Tracer::AddArrow(const char* phase, const Span& span, uint64_t id) {
-  Json arrow = {{"ph", phase},        {"pid", 0},       {"tid", static_cast<int>(span.command.pipe)},
-                {"name", "event"},    {"cat", "event"}, {"id", id},
-                {"ts", At(span.free)}};
-  if (phase[0] == 'f') arrow["bp"] = "e";
-  events_.push_back(std::move(arrow));
+void Tracer::AddArrowEnd(const char* phase, const Moment& moment) {
+  events_.push_back({{"ph", phase},
+                     {"pid", 0},
+                     {"tid", moment.track},
+                     {"name", "event"},
+                     {"cat", "event"},
+                     {"id", arrows_},
+                     {"ts", moment.at},
+                     {"bp", "e"}});
+}
+
+void Tracer::AddArrow(const Moment& from, const Moment& to) {
+  AddArrowEnd("s", from);
+  AddArrowEnd("f", to);
+  ++arrows_;
 }
 
 void Tracer::CountSlots(uint32_t event, Ticks at, int change) {
-  if (event < 2 * kChannels && event % 2 == 1) slots_[event / 2].emplace_back(at, change);
+  if (event >= 2 * kChannels || event % 2 == 0 || m_.slot(kChannelBuffers[event / 2]) == 0) return;
+  slots_[event / 2].emplace_back(at, change);
 }
 
 /// Spreads a transfer's bytes evenly over the bins that it passes.
@@ -97,27 +131,35 @@ void Tracer::AddTraffic(const Span& span) {
   }
 }
 
+/// Arrows go from the slice before a Set to the Wait that it ends, or to the slice after a Wait that took no time;
+/// there is none from slots that are free at the start, nor to those that are taken back at the end.
 void Tracer::AddSpan(const Span& span) {
   const int track = static_cast<int>(span.command.pipe);
+  const double length = static_cast<double>(span.free - span.start) / cycle_;
   if (span.command.op == MicroOp::kSet) {
     const uint32_t event = span.command.as<Set>().event;
     CountSlots(event, span.done, -1);
-    sets_[event].push_back(arrows_);
-    return AddArrow("s", span, arrows_++);
+    sets_[event].push_back(last_[track]);
+    return;
   }
   if (span.command.op == MicroOp::kWait) {
     const uint32_t event = span.command.as<Wait>().event;
     CountSlots(event, span.free, 1);
-    AddArrow("f", span, sets_[event].front());
+    const std::optional<Moment> from = sets_[event].front();
     sets_[event].pop_front();
-    if (span.free == span.start) return;
-    return Slice(track, absl::StrCat("wait ", event), At(span.start),
-                 static_cast<double>(span.free - span.start) / cycle_, {{"command", span.position}});
+    if (span.free == span.start) {
+      if (from) waited_for_[track].push_back(*from);
+      return;
+    }
+    if (from) AddArrow(*from, EndOf(span));
+    return Slice(track, absl::StrCat("wait ", event), At(span.start), length, {{"command", span.position}});
   }
   if (span.command.op == MicroOp::kCopy) AddTraffic(span);
-  Slice(track, FindMicroOp(static_cast<uint8_t>(span.command.op))->name, At(span.start),
-        static_cast<double>(span.free - span.start) / cycle_,
+  Slice(track, FindMicroOp(static_cast<uint8_t>(span.command.op))->name, At(span.start), length,
         {{"job", job_}, {"command", span.position}, {"done", At(span.done)}});
+  for (const Moment& from : waited_for_[track]) AddArrow(from, {track, At(span.start)});
+  waited_for_[track].clear();
+  last_[track] = EndOf(span);
 }
 
 void Tracer::CountBandwidth() {
@@ -133,6 +175,7 @@ void Tracer::CountBandwidth() {
 void Tracer::AddJob(size_t job, uint64_t start) {
   job_ = job, start_ = start;
   sets_.clear(), slots_.clear();
+  for (int p = 0; p < kPipes; ++p) last_[p].reset(), waited_for_[p].clear();
   moved_.assign(m_.memory_count, std::vector<double>(kBandwidthBins + 1));
   (void)OpenStream(std::as_bytes(std::span(c_.device.jobs[job].stream)), stream_);
   Replay(c_, job, m_, [this](const Span& span) { AddSpan(span); });
@@ -146,6 +189,12 @@ void Tracer::AddJob(size_t job, uint64_t start) {
     }
   }
   CountBandwidth();
+}
+
+std::string Tracer::Finish() {
+  const auto at = [](const Json& event) { return event.value("ts", 0.0); };
+  std::ranges::stable_sort(events_, {}, at);
+  return Json{{"displayTimeUnit", "ms"}, {"traceEvents", events_}}.dump();
 }
 
 }  // namespace

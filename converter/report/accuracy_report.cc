@@ -33,7 +33,12 @@ double BarWidth(double db) {
 
 std::string Bars(const AccuracyReport& report) {
   const double height = kRow * static_cast<double>(report.layers.size());
-  std::string svg = SvgHead(kWidth + 20, height + kRow + 4);
+  std::string svg = SvgHead(kWidth + 24, height + kRow + 4, "signal to noise of each layer");
+  for (double db = 0; db <= kMostDb; db += 20) {
+    const double x = kLeft + BarWidth(db);
+    svg += SvgLine(x, 0, x, height);
+    svg += SvgText(x, height + 14, "middle", absl::StrFormat("%g dB", db), "dim");
+  }
   for (size_t i = 0; i < report.layers.size(); ++i) {
     const LayerAccuracy& layer = report.layers[i];
     const double y = kRow * static_cast<double>(i);
@@ -47,8 +52,6 @@ std::string Bars(const AccuracyReport& report) {
         kLeft, y + 2, BarWidth(layer.own.SqnrDb()), kRow - 4, kLeft, y + 5, BarWidth(layer.total.SqnrDb()), kRow - 10,
         bad ? "#e15759" : "#4e79a7", EscapeHtml(layer.name), layer.total.SqnrDb(), layer.own.SqnrDb());
   }
-  for (double db = 0; db <= kMostDb; db += 20)
-    svg += SvgText(kLeft + BarWidth(db), height + 14, "middle", absl::StrFormat("%g dB", db));
   const double bound = kLeft + BarWidth(report.least_db);
   absl::StrAppendFormat(&svg, "<path d=\"M%.1f 0V%g\" stroke=\"#e15759\" stroke-dasharray=\"4 3\"/>\n", bound, height);
   return svg + "</svg>\n";
@@ -57,17 +60,17 @@ std::string Bars(const AccuracyReport& report) {
 std::string Table(const AccuracyReport& report) {
   const std::vector<size_t> ranks = Ranks(report);
   std::string html =
-      "<table><tr><th>step</th><th>type</th><th>SQNR, dB</th><th>own, dB</th><th>damage</th><th>cosine</th>"
-      "<th>max error</th><th>layer</th></tr>\n";
+      "<div class=\"wide\"><table><tr><th>step</th><th class=\"text\">type</th><th>SQNR, dB</th><th>own, dB</th>"
+      "<th>damage</th><th>cosine</th><th>max error</th><th class=\"text\">layer</th></tr>\n";
   for (size_t i = 0; i < report.layers.size(); ++i) {
     const LayerAccuracy& layer = report.layers[i];
     absl::StrAppendFormat(&html,
-                          "<tr><td>%d</td><td>%s</td><td>%.1f</td><td>%.1f</td><td>%d</td><td>%.6f</td><td>%.4g</td>"
-                          "<td>%s</td></tr>\n",
+                          "<tr><td>%d</td><td class=\"text\">%s</td><td>%.1f</td><td>%.1f</td><td>%d</td><td>%.6f</td>"
+                          "<td>%.4g</td><td class=\"text\">%s</td></tr>\n",
                           layer.step, layer.type, layer.total.SqnrDb(), layer.own.SqnrDb(), ranks[i],
                           layer.total.Cosine(), layer.total.max_error, EscapeHtml(layer.name));
   }
-  return html + "</table>\n";
+  return html + "</table></div>\n";
 }
 
 }  // namespace
@@ -127,10 +130,14 @@ std::string AccuracyHtml(const AccuracyReport& report) {
   const std::string title = absl::StrCat(report.plan, " against ", report.model);
   std::string html = absl::StrCat(HtmlHead(title), "<h1>", EscapeHtml(title), "</h1>\n");
   absl::StrAppendFormat(&html, "<p>%d samples; %s.</p>\n", report.samples, EscapeHtml(Verdict(report)));
-  absl::StrAppend(&html,
-                  "<h2>Signal to quantization noise</h2>\n<p class=\"note\">Dark: errors of earlier layers included. "
-                  "Pale: the layer alone, on exact inputs.</p>\n",
-                  Bars(report), "<h2>Layers</h2>\n", Table(report));
+  absl::StrAppend(
+      &html,
+      "<h2>Signal to quantization noise</h2>\n<p class=\"note\">Dark: errors of earlier layers included. "
+      "Pale: the layer alone, on exact inputs. Red: below the limit, which is dashed.</p>\n<div class=\"wide\">",
+      Bars(report),
+      "</div>\n<h2>Layers</h2>\n<p class=\"note\">Own: the layer alone. Damage: rank, the lowest own SQNR "
+      "first.</p>\n",
+      Table(report));
   for (const std::string& name : report.unmatched)
     absl::StrAppend(&html, "<p class=\"note\">Without a counterpart: ", EscapeHtml(name), "</p>\n");
   return html + HtmlTail();

@@ -1,168 +1,204 @@
 #include "converter/report/html_report.h"
 
 #include <algorithm>
-#include <cmath>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "converter/npu/feature_lives.h"
 #include "converter/npu/report.h"
+#include "converter/report/charts.h"
 #include "converter/report/html.h"
+#include "converter/report/memory_map.h"
 #include "converter/report/plan_report.h"
 
 namespace takt::report {
 namespace {
 
 using npu::kPipes;
+using npu::StepProfile;
+using Steps = std::vector<StepProfile>;
 
-constexpr double kWidth = 960, kLeft = 90, kRight = 40, kTrack = 26;
-constexpr size_t kColumns = 960;
-constexpr const char* kColours[kPipes] = {"#999", "#4e79a7", "#76b7b2", "#e15759", "#f28e2b", "#59a14f"};
-
-/// The part of each column of the timeline in which every pipe is busy.
-class BusyColumns {
- public:
-  explicit BusyColumns(double cycles) : scale_(static_cast<double>(kColumns) / cycles), busy_(kPipes * kColumns) {}
-
-  void Add(int pipe, double from, double to) {
-    for (double at = from * scale_; at < to * scale_;) {
-      const auto column = std::min(kColumns - 1, static_cast<size_t>(at));
-      const double end = std::min(to * scale_, static_cast<double>(column + 1));
-      busy_[static_cast<size_t>(pipe) * kColumns + column] += end - at;
-      if (end <= at) return;
-      at = end;
-    }
-  }
-  /// Eighths: equal neighbours become one rectangle.
-  int Level(int pipe, size_t column) const {
-    const double busy = busy_[static_cast<size_t>(pipe) * kColumns + column];
-    return static_cast<int>(std::min(8.0, std::ceil(8 * busy)));
-  }
-
- private:
-  double scale_;
-  std::vector<double> busy_;
-};
-
-BusyColumns Busy(const npu::Compilation& c, const npu::Machine& m) {
-  BusyColumns columns(std::max(1.0, static_cast<double>(npu::TotalCycles(c))));
-  const double cycle = static_cast<double>(uint64_t{1} << m.tick_shift);
-  double now = 0;
-  size_t job = 0;
-  for (size_t s = 0; s < c.steps.size(); ++s) {
-    if (c.steps[s].op == Op::kWait) {
-      npu::Replay(c, job++, m, [&](const npu::Span& span) {
-        if (span.command.op == npu::MicroOp::kSet || span.command.op == npu::MicroOp::kWait) return;
-        columns.Add(static_cast<int>(span.command.pipe), now + static_cast<double>(span.start) / cycle,
-                    now + static_cast<double>(span.free) / cycle);
-      });
-    }
-    now += static_cast<double>(c.device.costs[s]);
-  }
-  return columns;
+double Milliseconds(uint64_t cycles, const npu::Machine& m) {
+  return static_cast<double>(cycles) * 1e3 / static_cast<double>(m.clock_hz);
 }
 
-std::string StepBand(const std::vector<npu::StepProfile>& steps, double total, double y) {
-  std::string svg = SvgText(kLeft - 6, y + 16, "end", "steps");
-  double end = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const double width = kWidth * static_cast<double>(steps[i].cycles) / total;
-    absl::StrAppendFormat(&svg,
-                          "<rect x=\"%.2f\" y=\"%g\" width=\"%.2f\" height=\"%g\" fill=\"hsl(%d,50%%,75%%)\">"
-                          "<title>%d %s %s: %d cycles, bound by %s</title></rect>\n",
-                          kLeft + end, y, width, kTrack - 4, i * 137 % 360, i, steps[i].op, EscapeHtml(steps[i].name),
-                          steps[i].cycles, steps[i].bound_by());
-    if (width > 18) svg += SvgText(kLeft + end + width / 2, y + 15, "middle", absl::StrCat(i));
-    end += width;
+/// What all steps take together; its utilisation is that of the whole time.
+StepProfile Total(const Steps& steps) {
+  StepProfile total;
+  total.job = 0;
+  for (const StepProfile& s : steps) {
+    total.cycles += s.cycles;
+    total.activity.Merge(s.activity);
   }
-  return svg;
+  return total;
 }
 
-std::string Timeline(const npu::Compilation& c, const npu::Machine& m, const std::vector<npu::StepProfile>& steps) {
-  const double total = std::max(1.0, static_cast<double>(npu::TotalCycles(c)));
-  const BusyColumns columns = Busy(c, m);
-  std::string svg = SvgHead(kLeft + kWidth + kRight, kTrack * (kPipes + 1) + 10);
-  svg += StepBand(steps, total, 0);
-  for (int p = 1; p < kPipes; ++p) {
-    const double y = kTrack * p;
-    svg += SvgText(kLeft - 6, y + 16, "end", npu::PipeName(static_cast<npu::Pipe>(p)));
-    for (size_t from = 0; from < kColumns;) {
-      size_t to = from + 1;
-      const int level = columns.Level(p, from);
-      while (to < kColumns && columns.Level(p, to) == level) ++to;
-      if (level > 0) {
-        absl::StrAppendFormat(
-            &svg, "<rect x=\"%g\" y=\"%g\" width=\"%d\" height=\"%g\" fill=\"%s\" fill-opacity=\"%.3f\"/>\n",
-            kLeft + static_cast<double>(from), y, to - from, kTrack - 4, kColours[p], level / 8.0);
-      }
-      from = to;
-    }
-  }
-  for (int i = 0; i <= 4; ++i) {
-    svg += SvgText(kLeft + kWidth * i / 4, kTrack * kPipes + 14,
-                   i == 0   ? "start"
-                   : i == 4 ? "end"
-                            : "middle",
-                   absl::StrCat(static_cast<uint64_t>(total * i / 4)));
-  }
-  return svg + "</svg>\n";
+std::string Fact(const std::string& name, const std::string& value, const std::string& detail) {
+  return absl::StrCat("<div><dt>", name, "</dt><dd>", value, "<small>", detail, "</small></dd></div>\n");
 }
 
-/// Axes of the roofline: powers of two.
-struct LogAxis {
-  double low, high, from, to;
-  double operator()(double v) const {
-    return from +
-           (to - from) * (std::log2(std::clamp(v, low, high)) - std::log2(low)) / (std::log2(high) - std::log2(low));
-  }
-};
+/// "energy 7 nJ: array 3, vector not stated": what follows the colon, with its unit.
+std::string Parts(const std::string& text, const char* unit) {
+  const size_t colon = text.find(": ");
+  return colon == std::string::npos ? "not stated" : absl::StrCat(unit, ": ", text.substr(colon + 2));
+}
 
-std::string Roofline(const npu::Machine& m, const std::vector<npu::StepProfile>& steps) {
-  const auto peak = static_cast<double>(npu::PeakMacs(m.array));
-  const LogAxis x{1.0 / 16, 4096, kLeft, kLeft + kWidth}, y{peak / 1024, peak * 2, 380, 10};
-  std::string svg = SvgHead(kLeft + kWidth + kRight, 420);
-  for (double v = x.low; v <= x.high; v *= 4) svg += SvgText(x(v), 400, "middle", absl::StrFormat("%g", v));
-  for (double v = peak; v >= y.low; v /= 4) svg += SvgText(kLeft - 6, y(v), "end", absl::StrFormat("%g", v));
-  svg += SvgText(kLeft + kWidth, 415, "end", "MACs a byte of memory");
+std::string Facts(const npu::Machine& m, const Steps& steps) {
+  const StepProfile total = Total(steps);
+  uint64_t host = 0;
+  for (const StepProfile& s : steps) host += s.host() ? s.cycles : 0;
+  std::string html = "<dl class=\"facts\">\n";
+  html += Fact("Time", absl::StrFormat("%.4g ms", Milliseconds(total.cycles, m)),
+               absl::StrFormat("at %g MHz", static_cast<double>(m.clock_hz) / 1e6));
+  html += Fact("Cycles", Grouped(total.cycles),
+               absl::StrCat(Grouped(total.cycles - host), " on the NPU, ", Grouped(host), " on the host"));
+  html +=
+      Fact("Utilisation", absl::StrFormat("%.1f %%", 100 * total.Utilisation(m)),
+           absl::StrCat(Grouped(total.activity.macs), " MACs, ", Grouped(npu::PeakMacs(m.array)), " a cycle at most"));
   for (uint32_t i = 0; i < m.memory_count; ++i) {
-    const npu::Ratio rate = m.memories[i].bytes_per_cycle;
-    const double bytes = static_cast<double>(rate.num) / rate.den, corner = std::clamp(peak / bytes, x.low, x.high);
-    const double first = std::max(x.low, y.low / bytes);
-    absl::StrAppendFormat(&svg, "<polyline points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\" fill=\"none\" stroke=\"#555\"/>\n",
-                          x(first), y(first * bytes), x(corner), y(corner * bytes), x(x.high), y(peak));
-    svg += SvgText(x(corner), y(corner * bytes) - 4, "middle", m.memories[i].name);
+    html += Fact(absl::StrCat("Traffic of ", m.memories[i].name),
+                 ByteText(total.activity.read_bytes[i] + total.activity.written_bytes[i]),
+                 absl::StrCat(ByteText(total.activity.read_bytes[i]), " read, ",
+                              ByteText(total.activity.written_bytes[i]), " written"));
   }
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const npu::StepProfile& s = steps[i];
-    if (s.activity.macs == 0 || s.cycles == 0) continue;
-    const double macs = static_cast<double>(s.activity.macs);
-    const double cx = x(macs / static_cast<double>(std::max<uint64_t>(1, s.activity.Bytes())));
-    const double cy = y(macs / static_cast<double>(s.cycles));
-    absl::StrAppendFormat(
-        &svg,
-        "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"hsl(%d,60%%,55%%)\"><title>%d %s %s: %.1f MACs a "
-        "cycle</title></circle>\n",
-        cx, cy, i * 137 % 360, i, s.op, EscapeHtml(s.name), macs / static_cast<double>(s.cycles));
-    svg += SvgText(cx + 7, cy + 4, "start", absl::StrCat(i));
-  }
-  return svg + "</svg>\n";
+  html += Fact("Energy", absl::StrFormat("%.4g µJ", static_cast<double>(npu::EnergyOf(total.activity, m).Sum()) / 1e9),
+               Parts(npu::EnergyText(total.activity, m), "nJ"));
+  const npu::Area area = npu::AreaOf(m);
+  html += Fact("Area", absl::StrFormat("%.3g mm²", static_cast<double>(area.array + area.buffers) / 1e6),
+               Parts(npu::AreaText(m), "mm²"));
+  return html + "</dl>\n";
 }
 
-std::string Table(const npu::Machine& m, const std::vector<npu::StepProfile>& steps) {
-  std::string html =
-      "<table><tr><th>step</th><th>op</th><th>cycles</th><th>ms</th><th>bound by</th><th>utilisation</th>";
-  for (uint32_t i = 0; i < m.memory_count; ++i) absl::StrAppend(&html, "<th>", m.memories[i].name, " bytes</th>");
-  html += "<th>nJ</th><th>name</th></tr>\n";
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const npu::StepProfile& s = steps[i];
-    absl::StrAppendFormat(&html, "<tr><td>%d</td><td>%s</td><td>%d</td><td>%.4f</td><td>%s</td><td>%.1f %%</td>", i,
-                          s.op, s.cycles, static_cast<double>(s.cycles) * 1e3 / static_cast<double>(m.clock_hz),
-                          s.bound_by(), 100 * s.Utilisation(m));
-    for (uint32_t k = 0; k < m.memory_count; ++k)
-      absl::StrAppend(&html, "<td>", s.activity.read_bytes[k] + s.activity.written_bytes[k], "</td>");
-    absl::StrAppendFormat(&html, "<td>%.0f</td><td>%s</td></tr>\n",
-                          static_cast<double>(npu::EnergyOf(s.activity, m).Sum()) / 1e6, EscapeHtml(s.name));
+std::string Header(const std::string& name) {
+  return absl::StrCat("<th>", name, "</th>");
+}
+
+std::string HeatCell(double share) {
+  return absl::StrFormat("<td style=\"background:rgba(var(--heat),%.2f)\">%.1f %%</td>", 0.75 * share, 100 * share);
+}
+
+/// Causes that some machines do not have are left out there.
+struct Cause {
+  const char* name;
+  npu::Ticks npu::PipeTime::*ticks;
+  bool always;
+};
+constexpr Cause kCauses[] = {
+    {"busy", &npu::PipeTime::busy, true},       {"contention", &npu::PipeTime::contention, true},
+    {"link", &npu::PipeTime::link, false},      {"bank ports", &npu::PipeTime::ports, false},
+    {"set, wait", &npu::PipeTime::sync, false}, {"issue", &npu::PipeTime::issue, true},
+    {"drain", &npu::PipeTime::drain, true}};
+
+/// Shares of the jobs' time; each row sums to all of it.
+std::string PipeTable(const npu::Compilation& c) {
+  npu::PipeTime sums[kPipes];
+  std::set<const char*> shown;
+  for (const npu::CompiledJob& job : c.jobs) {
+    for (int p = 1; p < kPipes; ++p) {
+      const npu::PipeTime& pipe = job.timing.pipes[p];
+      for (const Cause& cause : kCauses) {
+        sums[p].*cause.ticks += pipe.*cause.ticks;
+        if (cause.always || pipe.*cause.ticks != 0) shown.insert(cause.name);
+      }
+      for (int q = 1; q < kPipes; ++q) sums[p].events[q] += pipe.events[q];
+    }
   }
-  return html + "</table>\n";
+  std::string html = "<div class=\"wide\"><table><thead><tr><th class=\"text\">pipe</th>";
+  for (const Cause& cause : kCauses) absl::StrAppend(&html, shown.count(cause.name) ? Header(cause.name) : "");
+  for (int q = 1; q < kPipes; ++q) html += Header(absl::StrCat("waits for ", npu::PipeName(static_cast<npu::Pipe>(q))));
+  html += "</tr></thead>\n";
+  for (int p = 1; p < kPipes; ++p) {
+    const double all = std::max(1.0, static_cast<double>(sums[p].Sum()));
+    const auto cell = [&](npu::Ticks part) { return HeatCell(static_cast<double>(part) / all); };
+    absl::StrAppend(&html, "<tr><td class=\"text\">", npu::PipeName(static_cast<npu::Pipe>(p)), "</td>");
+    for (const Cause& cause : kCauses)
+      absl::StrAppend(&html, shown.count(cause.name) ? cell(sums[p].*cause.ticks) : "");
+    for (int q = 1; q < kPipes; ++q) html += p == q ? "<td></td>" : cell(sums[p].events[q]);
+    html += "</tr>\n";
+  }
+  return html + "</table></div>\n";
+}
+
+/// A cell for each memory, then energy.
+std::string TrafficCells(const npu::Machine& m, const StepProfile& s) {
+  std::string html;
+  for (uint32_t k = 0; k < m.memory_count; ++k)
+    absl::StrAppend(&html, "<td>", Grouped(s.activity.read_bytes[k] + s.activity.written_bytes[k]), "</td>");
+  return absl::StrCat(html, "<td>", Grouped((npu::EnergyOf(s.activity, m).Sum() + 500'000) / 1'000'000), "</td>");
+}
+
+std::string StepRow(const npu::Machine& m, const Steps& steps, size_t i, uint64_t total, bool tiles) {
+  const StepProfile& s = steps[i];
+  const double share = 100 * static_cast<double>(s.cycles) / static_cast<double>(std::max<uint64_t>(1, total));
+  std::string html = absl::StrFormat("<tr><td>%d</td><td class=\"text\">%s</td><td class=\"text\">%s</td>", i, s.op,
+                                     EscapeHtml(s.name));
+  absl::StrAppendFormat(
+      &html, "<td style=\"background:linear-gradient(90deg,var(--bar) %.1f%%,transparent 0)\">%s</td><td>%.1f</td>",
+      share, Grouped(s.cycles), share);
+  absl::StrAppendFormat(&html, "<td>%.4f</td><td class=\"text\">%s</td>", Milliseconds(s.cycles, m), s.bound_by());
+  absl::StrAppend(&html, s.activity.macs == 0 ? "<td></td>" : absl::StrFormat("<td>%.1f</td>", 100 * s.Utilisation(m)),
+                  TrafficCells(m, s));
+  if (tiles) absl::StrAppend(&html, "<td class=\"text\">", s.tile, "</td>");
+  return html + "</tr>\n";
+}
+
+std::string StepTable(const npu::Machine& m, const Steps& steps) {
+  const StepProfile total = Total(steps);
+  const bool tiles = std::ranges::any_of(steps, [](const StepProfile& s) { return !s.tile.empty(); });
+  std::string html =
+      "<div class=\"wide\"><table><thead><tr><th>step</th><th class=\"text\">op</th><th class=\"text\">name</th>"
+      "<th>cycles</th><th>%</th><th>ms</th><th class=\"text\">bound by</th><th>utilisation, %</th>";
+  for (uint32_t i = 0; i < m.memory_count; ++i) absl::StrAppend(&html, "<th>", m.memories[i].name, ", bytes</th>");
+  absl::StrAppend(&html, "<th>nJ</th>", tiles ? "<th class=\"text\">tile</th>" : "", "</tr></thead>\n<tbody>");
+  for (size_t i = 0; i < steps.size(); ++i) html += StepRow(m, steps, i, total.cycles, tiles);
+  absl::StrAppendFormat(&html,
+                        "</tbody>\n<tfoot><tr><td></td><td class=\"text\">all</td><td></td><td>%s</td><td>100</td>"
+                        "<td>%.4f</td><td></td><td>%.1f</td>%s%s</tr></tfoot></table></div>\n",
+                        Grouped(total.cycles), Milliseconds(total.cycles, m), 100 * total.Utilisation(m),
+                        TrafficCells(m, total), tiles ? "<td></td>" : "");
+  return html;
+}
+
+std::string Cascades(const ir::Graph& graph, const npu::Compilation& c, const npu::MachineDescription& machine) {
+  const auto cascades = npu::ReportJson(graph, c, machine)["cascades"];
+  if (cascades.empty()) return "";
+  std::string html =
+      "<h2>Cascades</h2>\n<p class=\"note\">Layers that run stripe by stripe and keep just the rows in use "
+      "between them.</p>\n<ul>\n";
+  for (const auto& cascade : cascades) {
+    absl::StrAppendFormat(&html, "<li>%d layers: %s between them, %s need not be moved</li>\n", cascade["steps"].size(),
+                          ByteText(cascade["kept_bytes"].get<uint64_t>()),
+                          ByteText(cascade["saved_bytes"].get<uint64_t>()));
+  }
+  return html + "</ul>\n";
+}
+
+/// On the timeline's axis, with what each layer of the jobs keeps there.
+std::string MemoryMap(const Plan& plan, const npu::Compilation& c, const npu::Machine& m, const Steps& steps) {
+  MapTime time{CycleAxis(npu::TotalCycles(c), m.clock_hz), {0}};
+  std::vector<uint16_t> jobs;
+  for (uint32_t s = 0; s < plan.step_count(); ++s) {
+    time.starts.push_back(time.starts.back() + static_cast<double>(c.device.costs[s]));
+    if (plan.step(s).op == Op::kWait) jobs.push_back(plan.step(s).job());
+  }
+  std::vector<MapBox> boxes;
+  for (const npu::FeatureLife& life : npu::FeatureLives(c, m)) {
+    const TensorView tensor = plan.tensor(plan.job(jobs[life.job]).bases[life.base]);
+    boxes.push_back(
+        {tensor.base, tensor.offset + life.begin, tensor.offset + life.end, life.from, life.until,
+         KindColour(steps[life.step]), absl::StrCat(life.step),
+         absl::StrFormat("result of %s: %s bytes at %s, cycles %s to %s", StepTitle(steps, life.step),
+                         Grouped(life.end - life.begin), Grouped(tensor.offset + life.begin),
+                         Grouped(static_cast<uint64_t>(life.from)), Grouped(static_cast<uint64_t>(life.until)))});
+  }
+  return MemoryMapSvg(plan, time, boxes);
+}
+
+std::string Section(const char* title, const char* note, const std::string& picture) {
+  return absl::StrCat("<h2>", title, "</h2>\n<p class=\"note\">", note, "</p>\n<div class=\"wide\">", picture,
+                      "</div>\n");
 }
 
 }  // namespace
@@ -170,21 +206,32 @@ std::string Table(const npu::Machine& m, const std::vector<npu::StepProfile>& st
 std::string HtmlReport(const Plan& plan, const ir::Graph& graph, const npu::Compilation& c,
                        const npu::MachineDescription& machine) {
   const npu::Machine& m = machine.table;
-  const std::vector<npu::StepProfile> steps = npu::ProfileSteps(graph, c, m);
-  const uint64_t cycles = npu::TotalCycles(c);
-  std::string html = HtmlHead(absl::StrCat(graph.name, " on ", m.name));
-  absl::StrAppendFormat(&html, "<h1>%s on %s</h1>\n<p>%d cycles, %.3f ms at %d Hz.</p>\n<p class=\"note\">%s</p>\n",
-                        EscapeHtml(graph.name), m.name, cycles,
-                        static_cast<double>(cycles) * 1e3 / static_cast<double>(m.clock_hz), m.clock_hz,
-                        EscapeHtml(npu::ValidationText(machine)));
-  absl::StrAppend(&html, "<p>", npu::EnergyText(npu::TotalActivity(c), m), "; ", npu::AreaText(m), ".</p>\n");
-  absl::StrAppend(&html,
-                  "<h2>Timeline</h2>\n<p class=\"note\">Cycles across; the darker, the longer the pipe is busy.</p>\n",
-                  Timeline(c, m, steps));
-  absl::StrAppend(&html, "<h2>Roofline</h2>\n<p class=\"note\">MACs a cycle up; a dot a step.</p>\n",
-                  Roofline(m, steps));
-  absl::StrAppend(&html, "<h2>Steps</h2>\n", Table(m, steps));
-  absl::StrAppend(&html, "<h2>Memory over time</h2>\n", MemoryMapSvg(plan));
+  const Steps steps = npu::ProfileSteps(graph, c, m);
+  const std::string title = absl::StrCat(graph.name, " on ", m.name);
+  std::string html = absl::StrCat(HtmlHead(title), "<h1>", EscapeHtml(title), "</h1>\n<p class=\"note\">Machine ",
+                                  EscapeHtml(npu::ValidationText(machine)), "</p>\n", Facts(m, steps));
+  html += Section(
+      "Timeline",
+      "Steps, and how busy the pipes are meanwhile: the stronger the colour, the busier; at the right, on the whole. "
+      "Point at things to see what they are.",
+      KindLegend(steps) + TimelineSvg(c, m, steps));
+  html += Section("Memory over time",
+                  "Filled: what a step has computed, from its first byte to its last use. Dashed: what the plan "
+                  "reserves meanwhile, inputs included.",
+                  MemoryMap(plan, c, m, steps));
+  if (!c.jobs.empty()) {
+    html +=
+        Section("Roofline",
+                "A dot is a step that multiplies; its area is its share of the time. Under a slope the memory bounds "
+                "it, under the flat roof the array.",
+                KindLegend(steps) + RooflineSvg(m, steps));
+    html += Section(
+        "Pipes",
+        "Where the time of the NPU's jobs goes. Contention: another transfer uses the memory. Issue: the command is "
+        "not there yet. Drain: after the last command.",
+        PipeTable(c));
+  }
+  absl::StrAppend(&html, "<h2>Steps</h2>\n", StepTable(m, steps), Cascades(graph, c, machine));
   html += "<h2>Where the machine's figures come from</h2>\n<ul>\n";
   for (const std::string& source : machine.sources) absl::StrAppend(&html, "<li>", EscapeHtml(source), "</li>\n");
   return html + "</ul>\n" + HtmlTail();

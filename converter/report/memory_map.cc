@@ -1,5 +1,8 @@
 // The memory map as a picture: time from left to right, addresses from top to bottom.
+#include "converter/report/memory_map.h"
+
 #include <algorithm>
+#include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -11,6 +14,7 @@ namespace {
 constexpr uint32_t kRows = 16;
 constexpr uint32_t kWidest = 4;
 constexpr uint32_t kColumns = 66;  // Beside the addresses: 80 in all.
+constexpr double kLetterWidth = 7;
 
 char Letter(uint32_t tensor) {
   constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -34,6 +38,69 @@ int Occupant(const Plan& plan, uint32_t arena, uint32_t step, uint64_t low, uint
   }
   return best;
 }
+
+constexpr double kMapHeight = 260, kMapTitle = 24, kMapFoot = 44;
+constexpr uint64_t kAddressTicks = 8;  ///< At most.
+
+/// One arena of the picture: addresses downwards from `top`.
+struct ArenaMap {
+  const Plan& plan;
+  uint32_t arena;
+  const MapTime& time;
+  double top;
+
+  double Y(uint64_t address) const {
+    return top + kMapHeight * static_cast<double>(address) / static_cast<double>(plan.arena(arena).bytes);
+  }
+  std::string Frame() const {
+    const uint64_t bytes = plan.arena(arena).bytes;
+    const ArenaView view = plan.arena(arena);
+    const uint64_t limit = view.memory < plan.memory_count() ? plan.memory(view.memory).bytes : 0;
+    std::string svg =
+        SvgText(kChartLeft, top - 8, "start",
+                absl::StrCat(ArenaName(plan, arena), " in ", MemoryName(plan, view.memory), ": ", ByteText(bytes),
+                             limit == 0 ? "" : absl::StrCat(" of ", ByteText(limit)), "; addresses downwards"));
+    const uint64_t step = std::bit_ceil(std::max<uint64_t>(1, bytes / kAddressTicks));
+    for (uint64_t at = 0; at < bytes; at += step) {
+      svg += SvgLine(kChartLeft - 3, Y(at), kChartLeft + kChartWidth, Y(at));
+      svg += SvgText(kChartLeft - 8, Y(at) + 4, "end", at == 0 ? "0" : ByteText(at), "dim");
+    }
+    return svg + SvgAxis(time.axis, top, top + kMapHeight);
+  }
+  /// Rect of at least half a pixel, and a label if there is room.
+  std::string Rect(const MapBox& box, const std::string& paint) const {
+    const double x = time.axis.X(box.from), width = std::max(0.5, time.axis.X(box.until) - x);
+    const double y = Y(box.begin), height = std::max(0.5, Y(box.end) - y);
+    std::string svg = absl::StrFormat(
+        "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" %s data-hover=\"\"><title>%s</title></rect>\n", x,
+        y, width, height, paint, EscapeHtml(box.title));
+    const bool room = height > 13 && width > kLetterWidth * static_cast<double>(box.label.size()) + 4;
+    if (room) svg += SvgText(x + width / 2, y + height / 2 + 4, "middle", box.label, box.colour.empty() ? "dim" : "on");
+    return svg;
+  }
+  /// Filled, or just its outline, behind boxes.
+  std::string Tensor(uint32_t i, bool filled) const {
+    const TensorView tensor = plan.tensor(i);
+    const LiveView live = plan.live(i);
+    if (tensor.base != arena) return "";
+    const std::string colour = filled ? absl::StrFormat("hsl(%d,55%%,72%%)", i * 137 % 360) : "";
+    const MapBox box{arena,
+                     tensor.offset,
+                     uint64_t{tensor.offset} + tensor.bytes(),
+                     time.starts[live.first],
+                     time.starts[live.last + 1u],
+                     colour,
+                     filled ? absl::StrCat("t", i, " ", TensorText(tensor)) : "",
+                     absl::StrFormat("t%d %s: %s bytes at %s, steps %d to %d of the plan", i, TensorText(tensor),
+                                     Grouped(tensor.bytes()), Grouped(tensor.offset), live.first, live.last)};
+    return Rect(box, filled ? absl::StrCat("fill=\"", colour, "\" stroke=\"#444\" stroke-width=\"0.7\"")
+                            : "fill=\"#888\" fill-opacity=\"0.12\" stroke=\"#888\" stroke-dasharray=\"3 3\"");
+  }
+  std::string Box(const MapBox& box) const {
+    if (box.arena != arena) return "";
+    return Rect(box, absl::StrCat("fill=\"", box.colour, "\" stroke=\"#444\" stroke-width=\"0.7\""));
+  }
+};
 
 std::string PeakText(const Plan& plan, uint32_t arena) {
   const Peak peak = FindPeak(plan, arena);
@@ -81,32 +148,26 @@ std::string MemoryMapText(const Plan& plan, uint32_t arena, bool colour) {
 }
 
 std::string MemoryMapSvg(const Plan& plan) {
-  constexpr double kWidth = 960, kHeight = 480, kMargin = 40;
-  const uint32_t arenas = plan.arena_count();
-  const double steps = std::max(1u, plan.step_count());
-  std::string svg = absl::StrFormat(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" font-family=\"monospace\" "
-      "font-size=\"11\">\n",
-      kWidth + 2 * kMargin, (kHeight + 2 * kMargin) * arenas);
-  for (uint32_t arena = 0; arena < arenas; ++arena) {
-    const double top = kMargin + (kHeight + 2 * kMargin) * arena;
-    const double bytes = std::max(1u, plan.arena(arena).bytes);
-    absl::StrAppendFormat(&svg, "<text x=\"%g\" y=\"%g\">%s: %g bytes; step across, address down</text>\n", kMargin,
-                          top - 8, ArenaName(plan, arena), bytes);
-    for (uint32_t i = 0; i < plan.arena_tensor_count(); ++i) {
-      const TensorView tensor = plan.tensor(i);
-      const LiveView live = plan.live(i);
-      if (tensor.base != arena) continue;
-      absl::StrAppendFormat(
-          &svg,
-          "<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"hsl(%d,60%%,70%%)\" stroke=\"#333\">"
-          "<title>t%d %s: %d bytes at %d, steps %d to %d</title></rect>\n",
-          kMargin + kWidth * live.first / steps, top + kHeight * tensor.offset / bytes,
-          kWidth * (live.last - live.first + 1) / steps, kHeight * tensor.bytes() / bytes, i * 137 % 360, i,
-          TensorText(tensor), tensor.bytes(), tensor.offset, live.first, live.last);
-    }
+  const uint32_t steps = plan.step_count();
+  const double every = std::max(1.0, RoundStep(std::max(1u, steps), 20));
+  MapTime time{{std::max(1.0, static_cast<double>(steps)), "step", {}}, {}};
+  for (uint32_t s = 0; s <= steps; ++s) time.starts.push_back(s);
+  for (double s = 0; s < steps; s += every) time.axis.ticks.push_back({s + 0.5, absl::StrCat(s), ""});
+  return MemoryMapSvg(plan, time, {});
+}
+
+std::string MemoryMapSvg(const Plan& plan, const MapTime& time, const std::vector<MapBox>& boxes) {
+  std::string svg;
+  double top = 0;
+  for (uint32_t arena = 0; arena < plan.arena_count(); ++arena) {
+    if (plan.arena(arena).bytes == 0) continue;
+    const ArenaMap map{plan, arena, time, top + kMapTitle};
+    svg += map.Frame();
+    for (uint32_t i = 0; i < plan.arena_tensor_count(); ++i) svg += map.Tensor(i, boxes.empty());
+    for (const MapBox& box : boxes) svg += map.Box(box);
+    top += kMapTitle + kMapHeight + kMapFoot;
   }
-  return svg + "</svg>\n";
+  return absl::StrCat(SvgHead(kChartLeft + kChartWidth + kChartRight, top, "memory over time"), svg, "</svg>\n");
 }
 
 }  // namespace takt::report

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "converter/npu/emitter.h"
+#include "ports/npu_emu/model/checker.h"
 
 namespace takt::npu {
 namespace {
@@ -22,7 +23,7 @@ std::optional<LayerKind> KindOf(MicroOp op) {
   }
 }
 
-/// `commands` were checked by Evaluate.
+/// `commands` were proved.
 std::vector<CompiledLayer> FindLayers(std::span<const std::byte> commands) {
   std::vector<CompiledLayer> layers;
   bool begun = false;
@@ -56,6 +57,7 @@ class Reader {
     CompiledJob compiled;
     Stream stream;
     Status status = OpenStream(bytes, stream);
+    if (status.ok()) status = Prove(view, stream);
     if (status.ok()) status = Evaluate(stream, made_.machine.table, compiled.timing);
     if (!status.ok()) {
       reason = absl::StrCat("job ", job, ": ", SiteText(status.site()));
@@ -79,6 +81,18 @@ class Reader {
   }
 
  private:
+  /// As the device does before a job runs: a plan that opens may still hold any stream.
+  Status Prove(const JobView& view, const Stream& stream) const {
+    std::vector<BaseLimits> bases;
+    for (const uint16_t id : view.bases) {
+      const TensorView tensor = plan_.tensor(id);
+      bases.push_back({tensor.bytes(), !tensor.constant});
+    }
+    std::vector<std::byte> marks(MarkBytes(made_.machine.table));
+    uint64_t work = 0;
+    return CheckStream(stream, made_.machine.table, bases, marks, work);
+  }
+
   const Plan& plan_;
   PlanCompilation& made_;
 };

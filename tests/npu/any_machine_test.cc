@@ -16,7 +16,8 @@ std::vector<std::string> Models() {
   return test::ModelFiles({"kws_ref_model", "vww_96_int8", "pretrainedResnet_quant"});
 }
 
-/// The preset with array, buffers, bandwidths and latencies drawn from powers of two.
+/// The preset with array, buffers, bandwidths and latencies drawn from powers of two; half of them with limited ports,
+/// queues and links.
 Machine Variant(const std::string& preset, std::mt19937& random) {
   Diagnostics diagnostics;
   Machine m = ParseMachine(*PresetJson(preset), preset, {}, diagnostics).value().table;
@@ -30,6 +31,16 @@ Machine Variant(const std::string& preset, std::mt19937& random) {
     m.memories[i].outstanding = power(0, 6);
   }
   for (BufferSpec& b : m.buffers) b.bytes = b.bytes == 0 ? 0 : power(9, 18);
+  if (random() % 2 == 0) return m;
+  for (BufferSpec& b : m.buffers) {
+    b.granule = power(0, 6), b.banks = static_cast<uint8_t>(power(0, 2)), b.ports = static_cast<uint8_t>(random() % 3);
+  }
+  m.queue_depth = static_cast<uint32_t>(random() % 4);
+  m.set_cycles = m.wait_cycles = static_cast<uint32_t>(random() % 8);
+  m.array.cores = static_cast<uint16_t>(power(0, 2));
+  m.array.split = random() % 2 == 0 ? CoreSplit::kChannels : CoreSplit::kRows;
+  m.array.link_bytes_per_cycle = {power(0, 4), power(0, 2)};
+  m.array.weights_per_cycle = power(0, 4);
   return m;
 }
 

@@ -164,6 +164,7 @@ void Simulation::Compute(int p) {
     overflow_ = true;
     return;
   }
+  timing_.activity.Count(machine_, stream_.header, pipe.command);
   AdvanceTo(p, pipe.ready.time + cost, Time(p).busy);
   AdvanceTo(p, pipe.ready.time + link, Time(p).link);
   pipe.done = pipe.ready;
@@ -193,7 +194,6 @@ bool Simulation::RunCommands(int p, Ticks now) {
       return changed;
     }
     if (queues_.limited()) changed = queues_.Pop(p, pipe.ready) || changed;
-    timing_.activity.Count(machine_, stream_.header, pipe.command);
     if (op == MicroOp::kCopy) {
       BeginTransfer(p, now);
       continue;
@@ -282,6 +282,7 @@ void Simulation::BeginTransfer(int p, Ticks now) {
     overflow_ = true;
     return;
   }
+  timing_.activity.Count(machine_, stream_.header, pipe.command);
   t.start = t.begun = now;
   t.trips = pipe.ready.trips;
   t.period = BurstTicks(machine_, static_cast<Pipe>(p), t.traffic, 1);

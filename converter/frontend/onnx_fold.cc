@@ -78,17 +78,20 @@ bool FoldConstant(OnnxNode& node) {
 bool FoldConstantOfShape(OnnxNode& node) {
   const auto shape = Read(node, 0);
   if (!shape) return false;
-  std::vector<int32_t> dims(shape->values.begin(), shape->values.end());
-  for (int32_t dim : dims) {
-    if (dim < 1 || Count(dims) > kMaxFolded) return false;
+  int64_t count = 1;
+  for (int64_t dim : shape->values) {
+    if (dim < 1 || dim > kMaxFolded / count) return false;
+    count *= dim;
   }
   ir::Tensor value;
   value.type = DataType::kFloat32;
   value.data = std::make_shared<const ir::Bytes>(4);
   if (auto given = node.TensorAttribute("value")) value = std::move(*given);
+  if (value.element_count() != 1)
+    return node.Error("its value has " + std::to_string(value.element_count()) + " elements; it must have one"), true;
   ir::Bytes bytes;
-  for (int64_t i = 0; i < Count(dims); ++i) bytes.insert(bytes.end(), value.data->begin(), value.data->end());
-  node.SetOutput(0, node.Constant(value.type, dims, std::move(bytes)));
+  for (int64_t i = 0; i < count; ++i) bytes.insert(bytes.end(), value.data->begin(), value.data->end());
+  node.SetOutput(0, node.Constant(value.type, {shape->values.begin(), shape->values.end()}, std::move(bytes)));
   return true;
 }
 
@@ -141,6 +144,7 @@ std::optional<std::vector<int64_t>> SliceIndices(int64_t size, int64_t start, in
   if (step == 0) return std::nullopt;
   const int64_t low = step > 0 ? 0 : -1;
   const auto bound = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, low, low + size); };
+  step = std::clamp(step, -size - 1, size + 1);  // What a longer one keeps, and the sum does not overflow.
   std::vector<int64_t> kept;
   for (int64_t i = bound(start); step > 0 ? i < bound(end) : i > bound(end); i += step) kept.push_back(i);
   return kept;
@@ -185,19 +189,34 @@ bool FoldSlice(OnnxNode& node) {
   return Write(node, *data);
 }
 
+/// Dims of what comes of operands that have one shape, but for leading ones, or one value; others are not folded.
+std::optional<std::vector<int32_t>> CommonDims(std::initializer_list<const Array*> operands) {
+  size_t rank = 0;
+  for (const Array* x : operands) rank = std::max(rank, x->dims.size());
+  std::vector<int32_t> common(rank, 1);
+  for (const Array* x : operands) {
+    if (Count(x->dims) == 1) continue;
+    std::vector<int32_t> dims(rank - x->dims.size(), 1);
+    dims.insert(dims.end(), x->dims.begin(), x->dims.end());
+    if (Count(common) != 1 && dims != common) return std::nullopt;
+    common = std::move(dims);
+  }
+  return common;
+}
+
+int64_t At(const Array& x, int64_t i) {
+  return x.values[x.values.size() == 1 ? 0 : static_cast<size_t>(i)];
+}
+
 template <typename F>
 bool FoldBinary(OnnxNode& node, F f, std::optional<DataType> type = std::nullopt) {
   const auto a = Read(node, 0);
   const auto b = Read(node, 1);
-  if (!a || !b) return false;
-  const int64_t na = Count(a->dims);
-  const int64_t nb = Count(b->dims);
-  if (na != nb && na != 1 && nb != 1) return false;
-  Array out{type.value_or(a->type), na >= nb ? a->dims : b->dims, {}};
-  if (na == nb && b->dims.size() > a->dims.size()) out.dims = b->dims;
-  for (int64_t i = 0; i < std::max(na, nb); ++i) {
-    const auto value =
-        f(a->values[static_cast<size_t>(na == 1 ? 0 : i)], b->values[static_cast<size_t>(nb == 1 ? 0 : i)]);
+  const auto dims = a && b ? CommonDims({&*a, &*b}) : std::nullopt;
+  if (!dims) return false;
+  Array out{type.value_or(a->type), *dims, {}};
+  for (int64_t i = 0; i < Count(*dims); ++i) {
+    const auto value = f(At(*a, i), At(*b, i));
     if (!value) return false;
     out.values.push_back(*value);
   }
@@ -236,18 +255,10 @@ bool FoldWhere(OnnxNode& node) {
   const auto condition = Read(node, 0);
   const auto a = Read(node, 1);
   const auto b = Read(node, 2);
-  if (!condition || !a || !b) return false;
-  const Array* widest = &*condition;
-  for (const Array* x : {&*a, &*b}) {
-    if (Count(x->dims) > Count(widest->dims)) widest = x;
-  }
-  const auto count = Count(widest->dims);
-  for (const Array* x : {&*condition, &*a, &*b}) {
-    if (Count(x->dims) != count && Count(x->dims) != 1) return false;
-  }
-  const auto at = [](const Array& x, int64_t i) { return x.values[static_cast<size_t>(Count(x.dims) == 1 ? 0 : i)]; };
-  Array out{a->type, widest->dims, {}};
-  for (int64_t i = 0; i < count; ++i) out.values.push_back(at(*condition, i) ? at(*a, i) : at(*b, i));
+  const auto dims = condition && a && b ? CommonDims({&*condition, &*a, &*b}) : std::nullopt;
+  if (!dims) return false;
+  Array out{a->type, *dims, {}};
+  for (int64_t i = 0; i < Count(*dims); ++i) out.values.push_back(At(*condition, i) ? At(*a, i) : At(*b, i));
   return Write(node, out);
 }
 
@@ -277,13 +288,15 @@ bool FoldRange(OnnxNode& node) {
   const auto delta = Read(node, 2);
   if (!start || !limit || !delta || start->values.size() != 1 || limit->values.size() != 1 || delta->values.size() != 1)
     return false;
-  const int64_t step = delta->values[0];
-  const int64_t distance = limit->values[0] - start->values[0];
-  if (step == 0 || std::abs(distance / step) > kMaxFolded) return false;
-  Array out{start->type, {}, {}};
-  for (int64_t v = start->values[0]; step > 0 ? v < limit->values[0] : v > limit->values[0]; v += step)
-    out.values.push_back(v);
-  out.dims = {static_cast<int32_t>(out.values.size())};
+  // Unsigned, which the distance of two int64 does not overflow.
+  const bool up = delta->values[0] > 0;
+  const int64_t low = (up ? start : limit)->values[0], high = (up ? limit : start)->values[0];
+  const uint64_t from = Unsigned(start->values[0]), by = Unsigned(delta->values[0]), step = up ? by : 0 - by;
+  const uint64_t distance = low < high ? Unsigned(high) - Unsigned(low) : 0;
+  if (step == 0 || distance / step >= Unsigned(kMaxFolded)) return false;
+  const uint64_t count = distance / step + (distance % step != 0);
+  Array out{start->type, {static_cast<int32_t>(count)}, {}};
+  for (uint64_t i = 0; i < count; ++i) out.values.push_back(Wrapped(from + i * by));
   return Write(node, out);
 }
 

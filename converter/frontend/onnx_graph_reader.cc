@@ -204,7 +204,9 @@ void OnnxGraphReader::Import(const NodeProto& proto, OnnxNode& node, const OnnxO
       if (file_.options.evaluate && !node.failed())
         EvaluateNodes(graph_, nodes_before, node.outputs(), file_.options.evaluate);
     } else {
-      node.Error("is supported only where its inputs are known when the model is read (arithmetic on shapes)");
+      node.Error(
+          "is supported only where its inputs are known when the model is read (arithmetic on shapes) and make at "
+          "most 2^20 elements");
     }
   }
   const std::vector<ir::TensorId> nothing(node.outputs().size(), ir::kNoTensor);

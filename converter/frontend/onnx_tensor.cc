@@ -156,7 +156,7 @@ std::string ReadOnnxTensor(const TensorProto& source, const std::string& folder,
   int64_t count = 1;
   tensor.name = source.name();
   for (int64_t dim : source.dims()) {
-    if (dim < 0 || (dim > 0 && count > kMaxBytes / static_cast<int64_t>(width) / dim)) {
+    if (dim < 0 || dim >= kMaxBytes || (dim > 0 && count > kMaxBytes / static_cast<int64_t>(width) / dim)) {
       return "has dimension " + std::to_string(dim) + "; a tensor has at most 2 GiB";
     }
     count *= dim;

@@ -11,6 +11,7 @@
 #include "converter/npu/stream_writer.h"
 #include "schema/tflite_generated.h"
 #include "tests/converter/onnx_builder.h"
+#include "tests/fuzz/onnx_seeds.h"
 #include "tests/support/small_model.h"
 #include "tests/support/try_plan.h"
 
@@ -173,6 +174,7 @@ int main(int argc, char** argv) {
   Write(to / "plan/copy_chain.takt", takt::test::CopyChain(3).Pack().view());
   Write(to / "tflite/classifier.tflite", Classifier());
   Write(to / "onnx/net.onnx", OnnxNet());
+  for (const auto& seed : takt::test::OnnxSeeds()) Write(to / "onnx" / seed.name, seed.bytes);
   Write(to / "tflite/convolutions.tflite", takt::test::SmallModel());
   WriteStreams(to, takt::test::SmallModel(), "convolutions", takt::Numerics::kFp32Rne);
   Write(to / "npu_stream/loop", LoopStream());

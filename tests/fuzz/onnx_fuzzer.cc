@@ -1,11 +1,62 @@
-// Any bytes as an .onnx; what the importer accepts is verified and converted, and the plan opens and runs.
+// Any bytes as an .onnx; what the importer accepts is verified and converted, and the plan opens and runs. A first line
+// of options may stand before the model: they come from outside, too.
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "converter/backend/convert.h"
 #include "tests/support/try_plan.h"
 
+namespace {
+
+/// Bytes before the model: none, or a line that starts with "--".
+size_t OptionBytes(std::string_view bytes) {
+  return bytes.starts_with("--") ? std::min(bytes.find('\n'), bytes.size() - 1) + 1 : 0;
+}
+
+/// "--shape=x=1x3 --constant=c=1,2 --nhwc"; a word that is none of these is passed over.
+takt::frontend::OnnxOptions ReadOptions(absl::string_view line) {
+  takt::frontend::OnnxOptions options;
+  for (absl::string_view word : absl::StrSplit(line, absl::ByAnyChar(" \n"))) {
+    const std::vector<std::string> parts = absl::StrSplit(word, '=');
+    options.nhwc_inputs = options.nhwc_inputs || parts[0] == "--nhwc";
+    if (parts.size() != 3) continue;
+    int32_t dim = 0;
+    double value = 0;
+    if (parts[0] == "--shape") {
+      for (absl::string_view part : absl::StrSplit(parts[2], 'x'))
+        if (absl::SimpleAtoi(part, &dim)) options.shapes[parts[1]].push_back(dim);
+    } else {
+      for (absl::string_view part : absl::StrSplit(parts[2], ','))
+        if (absl::SimpleAtod(part, &value)) options.constants[parts[1]].push_back(value);
+    }
+  }
+  return options;
+}
+
+/// A folder whose file `data` has 64 bytes: external data of models.
+std::string DataFolder() {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "takt_onnx_fuzzer";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "data", std::ios::binary) << std::string(64, '?');
+  return folder.string();
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const takt::Conversion made = takt::ConvertOnnx({data, size}, "fuzz", {}, {});
+  static const std::string folder = DataFolder();
+  const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const size_t options_end = OptionBytes({bytes.data(), bytes.size()});
+  takt::frontend::OnnxOptions options = ReadOptions(bytes.substr(0, options_end));
+  options.folder = folder;
+  const takt::Conversion made = takt::ConvertOnnx({data + options_end, size - options_end}, "fuzz", options, {});
   if (made.plan.empty()) return 0;
   // Large models exceed the fuzzer's limits; the converter never writes a plan that is malformed.
   if (takt::test::TryPlan(made.plan).code() == takt::StatusCode::kMalformedPlan) std::abort();
@@ -14,9 +65,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 #ifdef TAKT_FUZZ
 #include <onnx/onnx_pb.h>
-
-#include <string>
-#include <vector>
 
 #include "tests/fuzz/mutate.h"
 
@@ -76,18 +124,20 @@ void Change(const Place& place, std::minstd_rand& random) {
 
 }  // namespace
 
-/// Fields of the parsed model, or words of its bytes.
+/// Fields of the parsed model, or words of its bytes; options stay as they are.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  const size_t head = OptionBytes({reinterpret_cast<const char*>(data), size});
+  data += head, size -= head, max_size -= head;
   std::minstd_rand random(seed);
   onnx::ModelProto model;
   if (random() % 3 == 0 || !model.ParseFromArray(data, static_cast<int>(size)))
-    return takt::test::Mutate(data, size, max_size, seed);
+    return head + takt::test::Mutate(data, size, max_size, seed);
   std::vector<Place> places;
   Collect(model, places);
   if (!places.empty()) Change(places[random() % places.size()], random);
   const std::string bytes = model.SerializePartialAsString();
-  if (bytes.size() > max_size) return size;
+  if (bytes.size() > max_size) return head + size;
   std::memcpy(data, bytes.data(), bytes.size());
-  return bytes.size();
+  return head + bytes.size();
 }
 #endif

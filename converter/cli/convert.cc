@@ -157,7 +157,7 @@ void AddConvert(CLI::App& app, Action& action) {
           "  takt convert kws.tflite -o kws.takt --target ethos-u55-128 --set array.width=4\n"
           "  takt convert kws.tflite -o kws.takt --costs host.json --max-step-us 200   # of takt bench --write-costs\n"
           "  takt convert kws.tflite -o kws.takt --emit-c firmware/ --emit-kernels firmware/kernels.h\n"
-          "Either all files are written, or none.\n") +
+          "Files are written only after all succeeded; each is replaced as a whole.\n") +
       kExitCodes);
   verb->callback([options, &action] { action = [options] { return Run(*options); }; });
 }

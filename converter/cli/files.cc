@@ -1,6 +1,8 @@
 #include "converter/cli/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "engine/core/op.h"
 
@@ -52,8 +55,8 @@ struct Descriptor {
   ~Descriptor() {
     if (fd >= 0) ::close(fd);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : fd(std::exchange(other.fd, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
   int fd;
 };
 
@@ -80,8 +83,11 @@ std::string RealPath(const std::string& path) {
   return error ? path : real.string();
 }
 
-void WriteFile(const std::string& path, const OutputFile& content) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, content.secret ? 0600 : 0666));
+Descriptor Create(const std::string& path, const OutputFile& content) {
+  return Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, content.secret ? 0600 : 0666));
+}
+
+void WriteFile(const Descriptor& file, const OutputFile& content) {
   if (file.fd < 0) {
     throw InputError(
         absl::StrCat(content.path, ": can't be written: ", std::strerror(errno), "; name a file in a writable folder"));
@@ -96,15 +102,52 @@ void SyncFolder(const fs::path& folder) {
   if (opened.fd >= 0) ::fsync(opened.fd);
 }
 
-/// Files that are removed unless they were renamed.
-struct Temporaries {
-  std::vector<std::string> paths;
+constexpr char kTemporary[] = ".takt-tmp";  // Then the writer's process.
 
-  ~Temporaries() {
+/// A file that is written beside its place; it is removed unless it was renamed. While its writer lives it is locked,
+/// which says so even to processes that can't see each other.
+class Temporary {
+ public:
+  Temporary(const std::string& place, const OutputFile& content)
+      : path_(absl::StrCat(place, kTemporary, ::getpid())), file_(Locked(path_, content)) {}
+  Temporary(Temporary&& other) noexcept = default;
+  ~Temporary() {
     std::error_code ignored;
-    for (const std::string& path : paths) fs::remove(path, ignored);
+    if (file_.fd >= 0) fs::remove(path_, ignored);
   }
+  const std::string& path() const { return path_; }
+  const Descriptor& file() const { return file_; }
+
+ private:
+  /// A sweep may have removed the file between its making and its locking: then another one.
+  static Descriptor Locked(const std::string& path, const OutputFile& content) {
+    for (;;) {
+      Descriptor file = Create(path, content);
+      struct stat status = {};
+      if (file.fd < 0 || ::flock(file.fd, LOCK_EX) != 0 || ::fstat(file.fd, &status) != 0 || status.st_nlink != 0)
+        return file;
+    }
+  }
+
+  std::string path_;
+  Descriptor file_;
 };
+
+/// Removes temporaries of `place` whose writers were killed.
+void Sweep(const fs::path& place) {
+  const std::string prefix = place.filename().string() + kTemporary;
+  std::error_code error;
+  const fs::path folder = place.has_parent_path() ? place.parent_path() : fs::path(".");
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool ours =
+        absl::StartsWith(name, prefix) && name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+    if (!ours) continue;
+    const Descriptor file(::open(entry->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    std::error_code ignored;
+    if (file.fd >= 0 && ::flock(file.fd, LOCK_EX | LOCK_NB) == 0) fs::remove(entry->path(), ignored);
+  }
+}
 
 }  // namespace
 
@@ -114,7 +157,7 @@ OutputFile TextFile(std::string path, std::string_view text) {
 
 void WriteFiles(const std::vector<OutputFile>& files) {
   std::error_code error;
-  Temporaries temporaries;
+  std::vector<Temporary> temporaries;
   std::vector<std::string> places;
   for (const OutputFile& file : files) {
     if (IsStream(file.path)) continue;
@@ -122,16 +165,16 @@ void WriteFiles(const std::vector<OutputFile>& files) {
       throw InputError(absl::StrCat(file.path, ": is a folder; name the file to write"));
     MakeFolder(fs::path(file.path).parent_path());
     places.push_back(RealPath(file.path));
-    temporaries.paths.push_back(absl::StrCat(places.back(), ".tmp", ::getpid()));
-    WriteFile(temporaries.paths.back(), file);
+    Sweep(places.back());
+    WriteFile(temporaries.emplace_back(places.back(), file).file(), file);
   }
   for (size_t i = 0; i < places.size(); ++i) {
-    fs::rename(temporaries.paths[i], places[i], error);
+    fs::rename(temporaries[i].path(), places[i], error);
     if (error) throw InputError(absl::StrCat(places[i], ": can't be replaced: ", error.message()));
     SyncFolder(fs::path(places[i]).parent_path());
   }
   for (const OutputFile& file : files)
-    if (IsStream(file.path)) WriteFile(file.path, file);
+    if (IsStream(file.path)) WriteFile(Create(file.path, file), file);
 }
 
 std::string StatusText(const std::string& subject, Status status) {

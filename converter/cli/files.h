@@ -29,9 +29,11 @@ struct OutputFile {
 };
 OutputFile TextFile(std::string path, std::string_view text);
 
-/// Makes missing folders, writes every file beside its place and onto the disk, then renames all: no file is ever half
-/// written, even if power fails, and none is touched if one can't be written. Behind a link, what it points to is
-/// replaced; devices and pipes are written to. Throws InputError.
+/// Makes missing folders, writes every file beside its place and onto the disk, then renames one after the other: no
+/// file is ever half written, even if power fails, and none is touched if one can't be written; but who dies between
+/// two renames leaves some new and some old. What a writer that was killed left beside a file ("FILE.takt-tmp123") is
+/// removed with the next write of that file. Behind a link, what it points to is replaced; devices and pipes are
+/// written to. Throws InputError.
 void WriteFiles(const std::vector<OutputFile>& files);
 
 /// "plan.takt: arena too small: <rule> (step 3, detail 160)"

@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 """Verbs as a script would call them."""
 import concurrent.futures
+import fcntl
 import json
 import os
 import pathlib
 import pty
+import resource
+import signal
 import subprocess
 import sys
 import unittest
@@ -96,6 +99,30 @@ class Files(CliTest):
             self.succeeds("convert", MODEL, "-o", pipe)
             self.assertEqual(read.result(), plan.read_bytes())
         self.assertTrue(pipe.is_fifo())
+
+    def test_a_killed_writer_leaves_the_old_file(self):
+        plan, other = self.out / "a.takt", self.out / "a.takt.takt-tmp.keep"
+        self.succeeds("convert", MODEL, "-o", plan)
+        old = plan.read_bytes()
+        other.write_bytes(b"x")
+
+        def killed():  # By the system, in the middle of a write: no handler runs.
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        done = subprocess.run([TAKT, "convert", MODEL, "-o", plan, "--numerics", "tflite"], capture_output=True, preexec_fn=killed)
+        self.assertEqual(done.returncode, -signal.SIGXFSZ, done.stderr)
+        self.assertEqual(plan.read_bytes(), old)
+        left = [p for p in self.out.iterdir() if p not in (plan, other)]
+        self.assertEqual(len(left), 1)
+        self.assertRegex(left[0].name, r"^a\.takt\.takt-tmp\d+$")
+        with open(left[0]) as writer:
+            fcntl.flock(writer, fcntl.LOCK_EX)  # As a writer that lives.
+            self.succeeds("convert", MODEL, "-o", plan)
+            self.assertTrue(left[0].exists())
+        self.succeeds("convert", MODEL, "-o", self.out / "b.takt")
+        self.assertTrue(left[0].exists(), "of another file")
+        self.succeeds("convert", MODEL, "-o", plan)
+        self.assertEqual(sorted(p.name for p in self.out.iterdir()), ["a.takt", other.name, "b.takt"])
 
 
 class Convert(CliTest):

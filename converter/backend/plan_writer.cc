@@ -32,6 +32,8 @@ class Writer {
   void AddConstant(TensorId id, std::vector<uint8_t>& block);
   void AddBlock(const std::vector<uint8_t>& block);
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Job>>> AddJobs();
+  bool Overlap(TensorId a, TensorId b) const;
+  bool Retryable(const JobSpec& job) const;
   void AddTensor(TensorId id, uint32_t offset, uint16_t base);
   template <typename T>
   static uint16_t Pooled(std::vector<T>& pool, const std::vector<T>& values);
@@ -152,6 +154,21 @@ void Writer::AddBlock(const std::vector<uint8_t>& block) {
   segment_.resize((segment_.size() + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment);
 }
 
+bool Writer::Overlap(TensorId a, TensorId b) const {
+  const schema::Tensor &s = tensors_[index_.at(a)], &t = tensors_[index_.at(b)];
+  return s.base() == t.base() && s.offset() < t.offset() + in_.graph.tensor(b).byte_size() &&
+         t.offset() < s.offset() + in_.graph.tensor(a).byte_size();
+}
+
+/// What it reads is whole after it.
+bool Writer::Retryable(const JobSpec& job) const {
+  for (size_t w = 0; w < job.bases.size(); ++w) {
+    for (size_t r = 0; r < job.bases.size(); ++r)
+      if (job.written[w] && !job.written[r] && Overlap(job.bases[w], job.bases[r])) return false;
+  }
+  return true;
+}
+
 flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Job>>> Writer::AddJobs() {
   std::vector<flatbuffers::Offset<schema::Job>> jobs;
   for (const JobSpec& job : in_.device.jobs) {
@@ -166,7 +183,7 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Job>>> Write
     }
     const auto base_vector = fbb_.CreateVector(bases);
     const auto range_vector = fbb_.CreateVectorOfStructs(ranges);
-    jobs.push_back(schema::CreateJob(fbb_, 0, stream, base_vector, range_vector));
+    jobs.push_back(schema::CreateJob(fbb_, 0, stream, base_vector, range_vector, Retryable(job)));
   }
   return jobs.empty() ? 0 : fbb_.CreateVector(jobs);
 }

@@ -19,6 +19,7 @@ enum class FaultKind : uint8_t {
 
 struct Fault {
   FaultKind kind = FaultKind::kNone;
+  uint32_t skip = 0;     ///< Jobs that are submitted before the one that it strikes.
   uint32_t command = 0;  ///< Of the stream as it runs, loops unrolled; past the end: nothing happens.
   uint32_t base = 0;     ///< kMemoryFlip; modulo the job's bases.
   uint64_t bit = 0;      ///< Of the flips; modulo the memory's size.

@@ -74,6 +74,12 @@ Status NpuEmu::DoSubmit(const Job& job) {
   if (lost_) return {StatusCode::kInvalidState, Site::kDeviceState, job.id};
   Stream stream;
   TAKT_TRY(OpenStream(job.stream, stream));
+  if (next_.skip != 0) {
+    --next_.skip;
+  } else {
+    fault_ = next_;
+    next_ = {};
+  }
   Spaces spaces;
   uint32_t at = 0;
   for (int b = 0; b < kBuffers; ++b) {
@@ -136,7 +142,7 @@ Status NpuEmu::DoCancel() {
 Status NpuEmu::DoReset() {
   for (uint64_t& cycles : cycles_) cycles = 0;
   free_at_ = busy_cycles_ = 0;
-  fault_ = {};
+  next_ = fault_ = {};
   struck_ = FaultKind::kNone;
   lost_ = false;
   return {};

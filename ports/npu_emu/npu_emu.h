@@ -37,8 +37,8 @@ class NpuEmu final : public Device {
   /// kNpuMachine, kArenaTooSmall or kMisaligned at kNpuWorkspace.
   Status Init(std::span<const uint8_t> machine, std::span<std::byte> workspace, VirtualClock& clock);
 
-  /// Strikes the next job that is submitted. A second call replaces the first.
-  void Inject(const Fault& fault) { fault_ = fault; }
+  /// Strikes the next job that is submitted, or one after it (Fault::skip). A second call replaces the first.
+  void Inject(const Fault& fault) { next_ = fault; }
 
   const Machine& machine() const { return machine_; }
   /// Cycles of a prepared job.
@@ -62,7 +62,8 @@ class NpuEmu final : public Device {
   uint64_t ends_[kMaxJobs] = {};
   uint64_t free_at_ = 0;
   uint64_t busy_cycles_ = 0;
-  Fault fault_;                          ///< Of the next job.
+  Fault next_;                           ///< Injected.
+  Fault fault_;                          ///< Of the job that is being submitted.
   FaultKind struck_ = FaultKind::kNone;  ///< What the job `struck_job_` suffers from.
   uint16_t struck_job_ = 0;
   bool lost_ = false;  ///< Until Reset, by a kReset.

@@ -171,17 +171,14 @@ class Estimator {
   }
   Ticks Array(uint32_t out_height, uint32_t out_width, uint32_t out_channels, uint32_t in_channels) const {
     if (l_.weights == ir::kNoTensor) return 0;
+    Contraction c{
+        out_height, out_width, out_channels, l_.kernel_h, l_.kernel_w, in_channels, l_.kind == LayerKind::kDepthwise,
+        0};
+    const Ticks array = ArrayCycles(m_.array, c) << m_.tick_shift;
+    if (m_.array.cores == 1) return array;
     const uint64_t h = std::min<uint64_t>(l_.height, InputExtent(out_height, l_.stride_h, l_.kernel_h, l_.dilation_h));
     const uint64_t w = std::min<uint64_t>(l_.width, InputExtent(out_width, l_.stride_w, l_.kernel_w, l_.dilation_w));
-    const Contraction c{out_height,
-                        out_width,
-                        out_channels,
-                        l_.kernel_h,
-                        l_.kernel_w,
-                        in_channels,
-                        l_.kind == LayerKind::kDepthwise,
-                        h * w * in_channels};
-    const Ticks array = ArrayCycles(m_.array, c) << m_.tick_shift;
+    c.box_bytes = h * w * in_channels;
     return array + LinkTicks(m_, c, array);
   }
   Ticks Vector(uint64_t out) const {

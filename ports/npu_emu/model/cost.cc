@@ -70,6 +70,17 @@ uint64_t SystolicCycles(const Array& a, const Contraction& c) {
   return (cycles - 1) * (c.depthwise ? c.out_channels : 1);
 }
 
+uint64_t CoreCycles(const Array& a, const Contraction& share) {
+  switch (a.kind) {
+    case ArrayKind::kUblock:
+      return UblockCycles(a, share) + a.fill;
+    case ArrayKind::kCube:
+      return Max(CubeCycles(a, share), DecoderCycles(a, share.weights())) + a.fill;
+    default:
+      return Max(SystolicCycles(a, share), DecoderCycles(a, share.weights())) + a.fill;
+  }
+}
+
 Ticks FromCycles(uint64_t cycles, uint32_t shift) {
   return ScaleUp(cycles, {1, 1}, shift);
 }
@@ -125,15 +136,7 @@ Contraction ShareOf(const Array& array, Contraction c) {
 }
 
 uint64_t ArrayCycles(const Array& array, const Contraction& c) {
-  const Contraction share = ShareOf(array, c);
-  switch (array.kind) {
-    case ArrayKind::kUblock:
-      return UblockCycles(array, share) + array.fill;
-    case ArrayKind::kCube:
-      return Max(CubeCycles(array, share), DecoderCycles(array, share.weights())) + array.fill;
-    default:
-      return Max(SystolicCycles(array, share), DecoderCycles(array, share.weights())) + array.fill;
-  }
+  return array.cores == 1 ? CoreCycles(array, c) : CoreCycles(array, ShareOf(array, c));
 }
 
 uint64_t PeakMacs(const Array& a) {

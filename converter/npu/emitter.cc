@@ -111,7 +111,7 @@ Address LayerEmitter::Packed(std::array<int64_t, 2> what, Part c, Part in, const
   return at->second;
 }
 
-/// [oc][ky][kx][c] of OHWI; [ky][kx][c] of 1HWO for depthwise.
+/// [oc][ky][kx][c] of OHWI, or of a depthwise step's 1HWO if there is one c; [ky][kx][c] of 1HWO for depthwise.
 std::vector<uint8_t> LayerEmitter::PackWeights(Part out, Part in) const {
   const ir::Bytes& w = *graph_.tensor(l_.weights).data;
   const size_t taps = size_t{l_.kernel_h} * l_.kernel_w;
@@ -123,8 +123,10 @@ std::vector<uint8_t> LayerEmitter::PackWeights(Part out, Part in) const {
     for (size_t tap = 0; tap < taps; ++tap) append(tap * l_.out_channels + out.first, out.size);
     return packed;
   }
+  const bool by_tap = graph_.tensor(l_.weights).dims[0] != static_cast<int32_t>(l_.out_channels);
   for (uint32_t oc = out.first; oc < out.first + out.size; ++oc) {
-    for (size_t tap = 0; tap < taps; ++tap) append((oc * taps + tap) * l_.channels + in.first, in.size);
+    for (size_t tap = 0; tap < taps; ++tap)
+      append(by_tap ? tap * l_.out_channels + oc : (oc * taps + tap) * l_.channels + in.first, in.size);
   }
   return packed;
 }

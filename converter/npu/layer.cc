@@ -1,5 +1,6 @@
 #include "converter/npu/layer.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace takt::npu {
@@ -34,10 +35,25 @@ bool SameDims(const ir::Graph& graph, const backend::StepSpec& step) {
          graph.tensor(step.inputs[1]).dims == graph.tensor(step.outputs[0]).dims;
 }
 
+/// Whether an average pool over all rows and columns gives a mean's bytes. Both take the nearest integer of sum / n and
+/// part at ties, of which an odd n has none; a quotient is 1 / 2n or more away from one, which is more than the error
+/// of a float product below 256 and of a scale that is 1 / n to 2^-22.
+bool IsPool(const ir::Graph& graph, const backend::StepSpec& step) {
+  constexpr int64_t kMostCells = 2048;
+  const Tensor& x = graph.tensor(step.inputs[0]);
+  const auto& p = ParamsOf<schema::MeanParams>(step);
+  if (x.dims.size() != 4 || p.count() != 2 || p.axes()->Get(0) != 1 || p.axes()->Get(1) != 2) return false;
+  const int64_t cells = int64_t{x.dims[1]} * x.dims[2];
+  return step.numerics == Numerics::kFp32Rne && cells % 2 == 1 && cells < kMostCells &&
+         p.input_zero_point() == p.output_zero_point() &&
+         std::abs(static_cast<double>(p.scale()) * static_cast<double>(cells) - 1) <= 0x1p-22;
+}
+
 const Constraint kConstraints[] = {
-    {"the op is a convolution, a depthwise convolution, fully connected, a pool or an addition",
+    {"the op is a convolution, a depthwise convolution, fully connected, a pool, a mean or an addition",
      [](const ir::Graph&, const backend::StepSpec& s) {
-       return IsContraction(s.op) || s.op == Op::kAveragePool2d || s.op == Op::kMaxPool2d || s.op == Op::kAdd;
+       return IsContraction(s.op) || s.op == Op::kAveragePool2d || s.op == Op::kMaxPool2d || s.op == Op::kMean ||
+              s.op == Op::kAdd;
      }},
     {"activations are int8 and dense",
      [](const ir::Graph& g, const backend::StepSpec& s) {
@@ -50,6 +66,8 @@ const Constraint kConstraints[] = {
      [](const ir::Graph& g, const backend::StepSpec& s) {
        return !g.tensor(s.inputs[0]).is_constant() && (s.op != Op::kAdd || !g.tensor(s.inputs[1]).is_constant());
      }},
+    {"a mean is one of fp32_rne over rows and columns, an odd number of cells, and keeps the quantization: a pool then",
+     [](const ir::Graph& g, const backend::StepSpec& s) { return s.op != Op::kMean || IsPool(g, s); }},
     {"weights, bias and requantization are constants, weights int8",
      [](const ir::Graph& g, const backend::StepSpec& s) {
        return !IsContraction(s.op) || (s.inputs.size() >= 4 && g.tensor(s.inputs[1]).is_constant() &&
@@ -61,10 +79,10 @@ const Constraint kConstraints[] = {
        const Tensor& x = g.tensor(s.inputs[0]);
        return s.op == Op::kAdd || s.op == Op::kFullyConnected || x.dims[0] == 1;
      }},
-    {"convolutions have one group, depthwise ones a depth multiplier of 1",
+    {"convolutions have one group, depthwise ones a depth multiplier of 1 or one input channel",
      [](const ir::Graph& g, const backend::StepSpec& s) {
        const Tensor& x = g.tensor(s.inputs[0]);
-       if (s.op == Op::kDepthwiseConv2d) return x.dims[3] == g.tensor(s.outputs[0]).dims[3];
+       if (s.op == Op::kDepthwiseConv2d) return x.dims[3] == 1 || x.dims[3] == g.tensor(s.outputs[0]).dims[3];
        return (s.op != Op::kConv2d && s.op != Op::kConv2dAdd) || x.dims[3] == g.tensor(s.inputs[1]).dims[3];
      }},
     {"an addition does not broadcast", SameDims},
@@ -90,11 +108,15 @@ void SetWindow(const schema::Window2d& w, Layer& l) {
   l.pad_top = w.pad_top(), l.pad_left = w.pad_left();
 }
 
+void SetClamp(const schema::Clamp& clamp, Layer& l) {
+  l.low = static_cast<int32_t>(clamp.min()), l.high = static_cast<int32_t>(clamp.max());
+}
+
 /// Conv2dParams, DepthwiseConv2dParams and FullyConnectedParams name these alike.
 template <typename P>
 void SetStage(const P& p, const backend::StepSpec& step, Layer& l) {
   l.x_zero_point = p.input_zero_point(), l.w_zero_point = p.weight_zero_point(), l.y_zero_point = p.output_zero_point();
-  l.low = static_cast<int32_t>(p.clamp().min()), l.high = static_cast<int32_t>(p.clamp().max());
+  SetClamp(p.clamp(), l);
   l.weights = step.inputs[1], l.bias = step.inputs[2], l.table = step.inputs[3];
 }
 
@@ -110,7 +132,7 @@ void SetContraction(const ir::Graph& graph, const backend::StepSpec& step, Layer
   l.kernel_h = static_cast<uint32_t>(w.dims[1]), l.kernel_w = static_cast<uint32_t>(w.dims[2]);
   if (step.op == Op::kDepthwiseConv2d) {
     const auto& p = ParamsOf<schema::DepthwiseConv2dParams>(step);
-    l.kind = LayerKind::kDepthwise;
+    l.kind = l.channels == l.out_channels ? LayerKind::kDepthwise : LayerKind::kConvolution;  // of one channel
     SetWindow(p.window(), l);
     return SetStage(p, step, l);
   }
@@ -124,22 +146,28 @@ void SetContraction(const ir::Graph& graph, const backend::StepSpec& step, Layer
   }
 }
 
-void SetOther(const ir::Graph& graph, const backend::StepSpec& step, Layer& l) {
-  const Tensor &x = graph.tensor(step.inputs[0]), &y = graph.tensor(step.outputs[0]);
-  if (step.op == Op::kAdd) {
-    l.kind = LayerKind::kAdd;
-    l.add = ParamsOf<schema::AddParams>(step);
-    l.skip = step.inputs[1];
-    l.width = l.out_width = static_cast<uint32_t>(y.element_count());
-    return;
+/// A mean is a pool with one window.
+void SetPool(const ir::Graph& graph, const backend::StepSpec& step, Layer& l) {
+  const Tensor& x = graph.tensor(step.inputs[0]);
+  l.kind = LayerKind::kPool;
+  if (step.op == Op::kMean) {
+    l.kernel_h = l.height = static_cast<uint32_t>(x.dims[1]), l.kernel_w = l.width = static_cast<uint32_t>(x.dims[2]);
+    l.channels = l.out_channels = static_cast<uint32_t>(x.dims[3]);
+    return SetClamp(ParamsOf<schema::MeanParams>(step).clamp(), l);
   }
   const auto& p = ParamsOf<schema::Pool2dParams>(step);
-  l.kind = LayerKind::kPool;
   l.pool_function = step.op == Op::kMaxPool2d ? 1 : 0;
-  SetImages(x, y, l);
+  SetImages(x, graph.tensor(step.outputs[0]), l);
   SetWindow(p.window(), l);
   l.kernel_h = p.kernel_h(), l.kernel_w = p.kernel_w();
-  l.low = static_cast<int32_t>(p.clamp().min()), l.high = static_cast<int32_t>(p.clamp().max());
+  SetClamp(p.clamp(), l);
+}
+
+void SetAdd(const ir::Graph& graph, const backend::StepSpec& step, Layer& l) {
+  l.kind = LayerKind::kAdd;
+  l.add = ParamsOf<schema::AddParams>(step);
+  l.skip = step.inputs[1];
+  l.width = l.out_width = static_cast<uint32_t>(graph.tensor(step.outputs[0]).element_count());
 }
 
 }  // namespace
@@ -165,7 +193,9 @@ std::optional<Layer> MakeLayer(const ir::Graph& graph, const backend::StepSpec& 
   layer.numerics = step.numerics;
   layer.x = step.inputs[0];
   layer.y = step.outputs[0];
-  IsContraction(step.op) ? SetContraction(graph, step, layer) : SetOther(graph, step, layer);
+  IsContraction(step.op) ? SetContraction(graph, step, layer)
+  : step.op == Op::kAdd  ? SetAdd(graph, step, layer)
+                         : SetPool(graph, step, layer);
   return layer;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <list>
 #include <map>
 #include <optional>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "converter/backend/step_call.h"
 #include "converter/npu/job_builder.h"
+#include "converter/npu/partition.h"
 
 namespace takt::npu {
 namespace {
@@ -23,6 +25,11 @@ ModelLocation Where(const ir::Graph& graph, const StepSpec& step) {
 
 bool IsWhole(const Group& group) {
   return group.layers[0].cascade >= 0 || group.layers[0].whole();
+}
+
+/// Whole layers one after the other: any of them may run elsewhere.
+bool IsRun(const Group& group) {
+  return std::ranges::all_of(group.layers, [](const CompiledLayer& l) { return l.cascade < 0 && l.whole(); });
 }
 
 /// The part at which the second half of a group begins; cascades stay whole. 0: nowhere.
@@ -56,8 +63,11 @@ class Compiler {
   std::optional<Layer> LayerOf(size_t step, std::string& reason) const;
   bool AddCascade(int cascade);
   void Host(size_t step, const std::string& reason);
+  void Host(size_t step, const LayerCost& cost);
+  std::vector<LayerCost> CostsOf(const Group& group, const JobBuilder& job) const;
   void Close(Group group);
   void CloseHalves(Group group);
+  bool Cut(const Group& group, const std::vector<LayerCost>& run, uint64_t whole);
   void CheckBound(size_t step, uint64_t cycles);
   void AddJob(size_t first, JobBuilder& job);
 
@@ -189,25 +199,77 @@ void Compiler::CloseHalves(Group group) {
   Close({{middle, group.layers.end()}});
 }
 
-/// Makes a group one job, or host steps if those cost less; two halves if it shares too many tensors or takes too long.
-/// The part of a layer stays where its other parts are.
+/// What the steps of a job take in it, but for its start and end, and on the host.
+std::vector<LayerCost> Compiler::CostsOf(const Group& group, const JobBuilder& job) const {
+  std::vector<LayerCost> costs;
+  for (size_t i = 0; i < group.layers.size(); ++i) {
+    const CompiledLayer& l = group.layers[i];
+    const size_t at = l.step - group.first_step();
+    if (at == costs.size())
+      costs.push_back({HostCycles(graph_, steps_[l.step], machine_), 0, StartCycles(l.layer, l.tiling, machine_)});
+    const uint64_t edges = (i == 0 ? costs[0].start : 0) + (i + 1 == group.layers.size() ? EndCycles(machine_) : 0);
+    costs[at].npu += job.cycles[i] - std::min(edges, job.cycles[i]);
+  }
+  return costs;
+}
+
+void Compiler::Host(size_t step, const LayerCost& cost) {
+  Host(step, absl::StrCat("a job of its own would take ", cost.start + cost.npu + EndCycles(machine_), " cycles"));
+}
+
+/// Runs the layers of a run where they cost least if that is partly here, partly there, and takes less than `whole`
+/// cycles once it is compiled.
+bool Compiler::Cut(const Group& group, const std::vector<LayerCost>& run, uint64_t whole) {
+  const std::vector<bool> on_npu = CheapestSides(run, EndCycles(machine_));
+  if (std::ranges::count(on_npu, on_npu[0]) == static_cast<ptrdiff_t>(on_npu.size())) return false;
+  std::list<JobBuilder> jobs;
+  uint64_t total = 0;
+  for (size_t i = 0, end = 0; i < run.size(); i = end) {
+    end = i + 1;
+    if (!on_npu[i]) {
+      total += run[i].host;
+      continue;
+    }
+    Group part = {{group.layers[i]}};
+    for (; end < run.size() && on_npu[end]; ++end) part.layers.push_back(group.layers[end]);
+    JobBuilder& job = jobs.emplace_back(graph_, steps_, machine_, memory_, std::move(part));
+    if (!job.FitsBases() || !job.Build().empty()) return false;
+    const uint64_t cycles = job.report.timing.Cycles(machine_);
+    if (cycles > max_step_cycles_) return false;
+    total += cycles;
+  }
+  if (total >= whole) return false;
+  for (size_t i = 0; i < run.size(); ++i) {
+    if (!on_npu[i]) {
+      Host(group.layers[i].step, run[i]);
+    } else if (i == 0 || !on_npu[i - 1]) {
+      AddJob(group.layers[i].step, jobs.front());
+      jobs.pop_front();
+    }
+  }
+  return true;
+}
+
+/// Makes a group one job, or host steps if those cost less, or some of both; two halves if it shares too many tensors
+/// or takes too long. The part of a layer stays where its other parts are.
 void Compiler::Close(Group group) {
   const size_t count = group.layers.size();
   if (count == 0) return;
-  const size_t first = group.first_step(), end = group.end_step();
+  const size_t first = group.first_step();
   const bool parts = count > 1 ? Middle(group) != 0 : group.layers[0].part.tiles.size > 1;
   JobBuilder job(graph_, steps_, machine_, memory_, group);
   if (!job.FitsBases() && count > 1 && parts) return CloseHalves(std::move(group));
-  uint64_t host = 0;
-  for (size_t s = first; s < end; ++s) host += HostCycles(graph_, steps_[s], machine_);
   const std::string wrong = job.Build();
   const uint64_t npu = job.report.timing.Cycles(machine_);
-  if (job.too_long && parts) {
-    CloseHalves(std::move(group));
-  } else if (!wrong.empty()) {
-    diagnostics_.Error(Where(graph_, steps_[first]), "internal error of the NPU compiler: " + wrong);
-  } else if (npu > host && IsWhole(group)) {
-    for (size_t s = first; s < end; ++s) Host(s, absl::StrCat("a job of its own would take ", npu, " cycles"));
+  if (job.too_long && parts) return CloseHalves(std::move(group));
+  if (!wrong.empty())
+    return diagnostics_.Error(Where(graph_, steps_[first]), "internal error of the NPU compiler: " + wrong);
+  const std::vector<LayerCost> costs = CostsOf(group, job);
+  uint64_t host = 0;
+  for (const LayerCost& cost : costs) host += cost.host;
+  if (IsRun(group) && Cut(group, costs, std::min(npu, host))) return;
+  if (npu > host && IsWhole(group)) {
+    for (size_t s = 0; s < costs.size(); ++s) Host(first + s, costs[s]);
   } else if (npu > max_step_cycles_ && parts) {
     CloseHalves(std::move(group));
   } else {

@@ -7,6 +7,7 @@
 #include "converter/memory/planner.h"
 #include "converter/npu/disassembler.h"
 #include "converter/npu/emitter.h"
+#include "converter/npu/step_profile.h"
 #include "ports/npu_emu/model/checker.h"
 
 namespace takt::npu {
@@ -113,7 +114,10 @@ std::string JobBuilder::Prove() {
   Status status = OpenStream(std::as_bytes(std::span(spec.stream)), stream);
   if (status.ok()) status = CheckStream(stream, machine_, bases, marks, spec.work);
   too_long = status.code() == StatusCode::kLimitExceeded;
-  if (status.ok()) status = Evaluate(stream, machine_, report.timing);
+  LayerTimes times(report);
+  const SpanSink sink{[](void* all, const Span& span) { static_cast<LayerTimes*>(all)->Add(span); }, &times};
+  if (status.ok()) status = Evaluate(stream, machine_, report.timing, sink);
+  cycles = times.Cycles(report.timing, machine_);
   if (status.ok()) return "";
   const std::string text = Disassemble(std::as_bytes(std::span(spec.stream)));
   const size_t line = text.find(absl::StrFormat("\n%06x ", status.detail()));

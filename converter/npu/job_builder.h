@@ -42,6 +42,7 @@ class JobBuilder {
   bool too_long = false;  ///< The stream has more commands than a device takes; that is no fault of the compiler.
   backend::JobSpec spec;
   CompiledJob report;
+  std::vector<uint64_t> cycles;               ///< Of each layer in turn.
   std::vector<ir::TensorId> inputs, outputs;  ///< Of the Submit and Wait steps: what must stay in memory meanwhile.
   std::vector<ir::TensorId> spilled;          ///< The job's own tensors in the machine's spill memory.
 

@@ -24,23 +24,19 @@ void AddTo(StepProfile& step, const StepProfile& stripe) {
   for (int p = 0; p < kPipes; ++p) step.busy[p] += stripe.busy[p];
 }
 
-uint64_t WholeCycles(Ticks ticks, const Machine& m) {
-  return CeilDiv(ticks, uint64_t{1} << m.tick_shift);
-}
-
 /// Adds up the spans of a job, layer by layer.
 class Collector {
  public:
   Collector(const Compilation& c, size_t job, const Machine& machine)
-      : job_(c.jobs[job]), machine_(machine), layers_(job_.layers.size()) {
+      : job_(c.jobs[job]), machine_(machine), layers_(job_.layers.size()), times_(job_) {
     (void)OpenStream(std::as_bytes(std::span(c.device.jobs[job].stream)), stream_);
   }
 
   void Add(const Span& span) {
-    Sums& sums = layers_[LayerAt(job_, span.position)];
     if (span.command.op == MicroOp::kSet || span.command.op == MicroOp::kWait) return;
+    times_.Add(span);
+    Sums& sums = layers_[LayerAt(job_, span.position)];
     sums.first = std::min(sums.first, span.start);
-    sums.last = std::max(sums.last, span.done);
     sums.step.busy[static_cast<int>(span.command.pipe)] += span.free - span.start;
     sums.step.activity.Count(machine_, stream_.header, span.command);
   }
@@ -49,6 +45,7 @@ class Collector {
   void Finish(const ir::Graph& graph, int job, uint64_t before, std::vector<StepProfile>& steps) {
     uint64_t end = 0;
     const std::vector<size_t> step_of = StepOfLayers(job_);
+    const std::vector<uint64_t> cycles = times_.Cycles(job_.timing, machine_);
     const size_t first = steps.size();
     for (size_t i = 0; i < layers_.size(); ++i) {
       const CompiledLayer& compiled = job_.layers[i];
@@ -59,12 +56,9 @@ class Collector {
       step.name = graph.nodes[static_cast<size_t>(compiled.node)].name;
       step.op = kKinds[static_cast<int>(compiled.layer.kind)];
       step.tile = TileText(compiled.tiling);
-      const bool last = i + 1 == layers_.size();
-      const uint64_t until =
-          last ? job_.timing.Cycles(machine_) : std::max(end, WholeCycles(layers_[i].last, machine_));
-      step.start = before + std::min(layers_[i].first >> machine_.tick_shift, until);
-      step.cycles = until - end;
-      end = until;
+      step.cycles = cycles[i];
+      end += step.cycles;
+      step.start = before + std::min(layers_[i].first >> machine_.tick_shift, end);
       if (first + step_of[i] == steps.size()) {
         steps.push_back(std::move(step));
       } else {
@@ -75,13 +69,14 @@ class Collector {
 
  private:
   struct Sums {
-    Ticks first = kOverflow, last = 0;
+    Ticks first = kOverflow;
     StepProfile step;
   };
   const CompiledJob& job_;
   const Machine& machine_;
   Stream stream_;
   std::vector<Sums> layers_;
+  LayerTimes times_;
 };
 
 }  // namespace
@@ -103,9 +98,26 @@ uint64_t TotalCycles(const Compilation& c) {
 }
 
 size_t LayerAt(const CompiledJob& job, uint32_t position) {
-  size_t i = job.layers.size() - 1;
-  while (i > 0 && job.layers[i].first_command > position) --i;
-  return i;
+  const auto next = std::ranges::upper_bound(job.layers, position, {}, &CompiledLayer::first_command);
+  return next == job.layers.begin() ? 0 : static_cast<size_t>(next - job.layers.begin()) - 1;
+}
+
+void LayerTimes::Add(const Span& span) {
+  if (span.command.op == MicroOp::kSet || span.command.op == MicroOp::kWait) return;
+  Ticks& end = ends_[LayerAt(job_, span.position)];
+  end = std::max(end, span.done);
+}
+
+std::vector<uint64_t> LayerTimes::Cycles(const Timing& timing, const Machine& machine) const {
+  std::vector<uint64_t> cycles;
+  uint64_t before = 0;
+  for (size_t i = 0; i < ends_.size(); ++i) {
+    const bool last = i + 1 == ends_.size();
+    const uint64_t end = last ? timing.Cycles(machine) : CeilDiv(ends_[i], uint64_t{1} << machine.tick_shift);
+    cycles.push_back(std::max(end, before) - before);
+    before = std::max(end, before);
+  }
+  return cycles;
 }
 
 std::vector<size_t> StepOfLayers(const CompiledJob& job) {

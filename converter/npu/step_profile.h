@@ -38,6 +38,19 @@ void Replay(const Compilation& compilation, size_t job, const Machine& machine,
 
 /// The layer of `job` that the command at byte `position` of its stream belongs to.
 size_t LayerAt(const CompiledJob& job, uint32_t position);
+/// When the layers of a job, which outlives this object, are done.
+class LayerTimes {
+ public:
+  explicit LayerTimes(const CompiledJob& job) : job_(job), ends_(job.layers.size(), 0) {}
+
+  void Add(const Span& span);
+  /// From the end of the layer before to its own; they sum to the job's.
+  std::vector<uint64_t> Cycles(const Timing& timing, const Machine& machine) const;
+
+ private:
+  const CompiledJob& job_;
+  std::vector<Ticks> ends_;
+};
 /// For each layer of a job the step that it counts to, the job's first being 0: a cascade's stripes are one step.
 std::vector<size_t> StepOfLayers(const CompiledJob& job);
 

@@ -109,6 +109,28 @@ void CostSteps(Conversion& result, std::vector<backend::StepSpec>& steps, const 
                                  ": use --state-in-place or a longer bound");
 }
 
+/// Places tensors, writes the plan of all steps and checks that the memories of its machine, if any, hold it.
+void PlaceAndWrite(Conversion& result, const std::vector<backend::StepSpec>& steps, std::span<const uint8_t> model,
+                   const Target& target, uint64_t work, bool debug, const npu::Machine* machine) {
+  const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
+  const memory::ArenaPlacement placed = memory::PlaceInArenas(liveness, result.npu.device.second);
+  std::string wrong = memory::CheckPlacement(liveness.buffers, placed.all, memory::kArenaAlignment);
+  if (wrong.empty()) wrong = memory::CheckSharing(result.graph, steps, liveness, placed.all);
+  if (!wrong.empty()) {
+    result.diagnostics.Error(WholeModel(result.graph.name), "internal error of memory planning: " + wrong);
+    return;
+  }
+  result.plan = backend::WritePlan(
+      {result.graph, steps, liveness, placed.all, model, target, work, debug, result.npu.device, placed.arenas},
+      result.diagnostics);
+  if (machine) {
+    npu::MemoryNeeds needs = npu::NeedsOf(result.graph, steps, result.npu, liveness, placed, *machine);
+    needs[machine->constant_memory].plan = static_cast<int64_t>(result.plan.size());
+    npu::CheckMemories(needs, *machine, result.diagnostics);
+  }
+  if (result.diagnostics.ok()) SelfCheck(result, result.graph.name);
+}
+
 /// From an imported graph to plan bytes; `result` holds the graph and the importer's findings.
 void RunStages(Conversion& result, std::span<const uint8_t> model, const ConvertOptions& options) {
   const std::string& name = result.graph.name;
@@ -158,23 +180,7 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   uint64_t work = backend::CheckSteps(result.graph, steps, reference::AllKernels(), result.diagnostics);
   for (const backend::JobSpec& job : result.npu.device.jobs) work += std::min(job.work, UINT64_MAX - work);
   if (!result.diagnostics.ok()) return;
-  const memory::Liveness liveness = memory::ComputeLiveness(result.graph, steps);
-  const memory::ArenaPlacement placed = memory::PlaceInArenas(liveness, result.npu.device.second);
-  std::string wrong = memory::CheckPlacement(liveness.buffers, placed.all, memory::kArenaAlignment);
-  if (wrong.empty()) wrong = memory::CheckSharing(result.graph, steps, liveness, placed.all);
-  if (!wrong.empty()) {
-    result.diagnostics.Error(WholeModel(name), "internal error of memory planning: " + wrong);
-    return;
-  }
-  result.plan = backend::WritePlan({result.graph, steps, liveness, placed.all, model, *target, work, options.debug,
-                                    result.npu.device, placed.arenas},
-                                   result.diagnostics);
-  if (machine) {
-    npu::MemoryNeeds needs = npu::NeedsOf(result.graph, steps, result.npu, liveness, placed, *machine);
-    needs[machine->constant_memory].plan = static_cast<int64_t>(result.plan.size());
-    npu::CheckMemories(needs, *machine, result.diagnostics);
-  }
-  if (result.diagnostics.ok()) SelfCheck(result, name);
+  PlaceAndWrite(result, steps, model, *target, work, options.debug, machine ? &*machine : nullptr);
 }
 
 /// `import` gives a graph, or nothing after an error.

@@ -1,5 +1,5 @@
-// Any bytes as a machine description: parsed; the table is one that devices accept, and a stream takes a time on it
-// that every pipe accounts for.
+// Any bytes as a machine description, or as its compiled table: what is accepted is a table that devices accept, too,
+// and a stream takes a time on it that every pipe accounts for.
 #include <cstdlib>
 #include <string>
 
@@ -72,6 +72,8 @@ void Time(const Machine& machine) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Machine read;
+  if (ReadMachine({data, size}, read).ok()) Time(read);  // A compiled table, as a plan holds it.
   takt::Diagnostics diagnostics;
   // An override in the first line, if there is one: the command line's words come from outside, too.
   std::string text(reinterpret_cast<const char*>(data), size);
@@ -81,12 +83,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     overrides.push_back(text.substr(6, end == std::string::npos ? end : end - 6));
     text.erase(0, end == std::string::npos ? text.size() : end + 1);
   }
+  if (const auto preset = PresetJson(text)) text = *preset;  // By its name, as on the command line.
   const auto machine = ParseMachine(text, "fuzz", overrides, diagnostics);
   if (!machine) {
     if (diagnostics.ok()) std::abort();  // Nothing is refused without a reason.
     return 0;
   }
-  Machine read;
   const std::span table(reinterpret_cast<const uint8_t*>(&machine->table), sizeof(machine->table));
   if (!ReadMachine(table, read).ok()) std::abort();
   Time(read);

@@ -1,4 +1,5 @@
 // Writes the fuzzers' seeds: make_corpus tests/fuzz/corpus
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -164,6 +165,51 @@ std::vector<uint8_t> Text(std::string_view text) {
   return {text.begin(), text.end()};
 }
 
+/// Compiled machines: one that is accepted, and one without memories.
+void WriteTables(const std::filesystem::path& to) {
+  takt::Diagnostics diagnostics;
+  takt::npu::Machine m = takt::npu::ParseMachine(*takt::npu::PresetJson("davinci-tiny"), "", {}, diagnostics)->table;
+  const std::span bytes(reinterpret_cast<const uint8_t*>(&m), sizeof(m));
+  Write(to / "table", bytes);
+  m.memory_count = 0;
+  Write(to / "table_refused", bytes);
+}
+
+/// One override of a preset each: machines that are refused, each by another rule, and kinds that no preset has.
+constexpr const char* kOverrides[] = {"clock_hz=0",
+                                      "tick_shift=17",
+                                      "issue_cycles=16777216",
+                                      "set_cycles=16777216",
+                                      "queue_depth=33",
+                                      "memories.ddr.bytes_per_cycle=0",
+                                      "memories.ddr.bytes_per_cycle=0.5",
+                                      "memories.ddr.burst_bytes=0",
+                                      "memories.ddr.read_latency=16777216",
+                                      "memories.absent.read_latency=1",
+                                      "buffers.feature=1",
+                                      "buffers.weight=64",
+                                      "buffers.feature_a=1",
+                                      "buffers.feature.granule=3",
+                                      "buffers.feature.banks=3",
+                                      "array.width=0",
+                                      "array.width=wide",
+                                      "array.kind=unheard",
+                                      "array.kind=1",
+                                      "array.link_latency=16777216",
+                                      "array.weights_per_cycle=1048576",
+                                      "array.kind=systolic_ws",
+                                      "array.kind=systolic_os",
+                                      "array.kind=systolic_is",
+                                      "array.kind=ublock",
+                                      "array.split=rows",
+                                      "feature_pipe=mac",
+                                      "routes.load=0",
+                                      "vector.add=1/1048576",
+                                      "host.cycles_per_step=16777216",
+                                      "tiles=rows",
+                                      "memories=none",
+                                      "name="};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -180,6 +226,12 @@ int main(int argc, char** argv) {
   Write(to / "npu_stream/loop", LoopStream());
   WriteStreams(to, PooledSum(), "pooled_sum", takt::Numerics::kFp32Rne);
   WriteStreams(to, PooledSum(), "pooled_sum_tflite", takt::Numerics::kTflite);
+  WriteTables(to / "machine");
+  for (const char* each : kOverrides) {
+    std::string name = each;
+    std::replace(name.begin(), name.end(), '/', '_');
+    Write(to / "machine" / name, Text(std::string("--set ") + each + "\ndavinci-tiny"));
+  }
   using std::string_view_literals::operator""sv;
   Write(to / "data/array.npy",
         Text("\x93NUMPY\x01\x00\x46\x00"

@@ -52,7 +52,7 @@ class Builder {
 
 }  // namespace
 
-Network ResNet50() {
+Network ResNet50(bool average) {
   Builder b;
   b.Convolution(3, 64, 7, 2);
   b.Pool(64, 3, 2);
@@ -72,7 +72,11 @@ Network ResNet50() {
       b.Add(channels);
     }
   }
-  b.Pool(channels, 7, 1);
+  if (average) {
+    b.Pool(channels, 7, 1);
+  } else {
+    b.size = 1;
+  }
   b.Convolution(channels, 1000, 1, 1);
   return std::move(b.made);
 }

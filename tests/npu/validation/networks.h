@@ -13,8 +13,9 @@ struct Network {
   std::vector<Layer> layers;
 };
 
-/// 224 x 224, stride in the 3x3 convolutions (v1.5), residual additions as layers of their own.
-Network ResNet50();
+/// 224 x 224, stride in the 3x3 convolutions (v1.5), residual additions as layers of their own; `average`: the last
+/// pool.
+Network ResNet50(bool average = true);
 
 /// Cycles of the layers in one job, each stored to memory and loaded by the next.
 uint64_t Cycles(const Machine& machine, const Network& network);

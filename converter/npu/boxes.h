@@ -32,7 +32,9 @@ inline Part InputOf(Part out, uint32_t stride, uint32_t kernel, uint32_t dilatio
   const int64_t start = int64_t{out.first} * stride - pad;
   const int64_t end = start + static_cast<int64_t>(InputExtent(out.size, stride, kernel, dilation));
   const int64_t first = std::clamp<int64_t>(start, 0, size - 1), last = std::clamp<int64_t>(end, first + 1, size);
-  pad_before = static_cast<uint32_t>(first - start > 0 ? first - start : 0);
+  // Windows that lie wholly behind the input must not see the row that stands in for none: before it they see none
+  // either.
+  pad_before = static_cast<uint32_t>(start >= size ? end - start : first - start);
   return {static_cast<uint32_t>(first), static_cast<uint32_t>(last - first)};
 }
 

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "converter/cli/data/npy.h"
 #include "converter/cli/files.h"
-#include "converter/npu/compiler.h"
 #include "converter/report/plan_report.h"
 #include "schema/plan_generated.h"
 
@@ -86,17 +85,6 @@ Requirements PlanNeed(const PlanFile& file, const std::string& port) {
   return need;
 }
 
-/// The emulated NPU is the only device that plans are made for.
-void Session::InitNpu() {
-  if (plan().device_count() != 1 || plan().device_name(0) != npu::kDeviceName) {
-    throw InputError(absl::StrCat(file_.path(), ": is for devices that this build lacks; it has: ", npu::kDeviceName));
-  }
-  npu::Machine machine;
-  Require(file_.path(), npu::ReadMachine(plan().machine(), machine));
-  npu_workspace_ = AlignedBytes(npu::NpuEmu::WorkspaceBytes(machine));
-  Require(file_.path(), npu_.Init(plan().machine(), npu_workspace_.span(), npu_clock_));
-}
-
 Session::Session(const std::string& path, std::span<const uint8_t> plan_bytes, const std::string& port, Trace* trace)
     : file_(path, plan_bytes) {
   const Requirements need = PlanNeed(file_, port);
@@ -113,10 +101,9 @@ Session::Session(const std::string& path, std::span<const uint8_t> plan_bytes, c
   options.platform.clock.now = [](void*) { return Now(); };
   options.platform.most_job_ticks = UINT64_MAX;  // The device's time is virtual, this clock's is not.
   options.trace = trace;
-  if (plan().device_count() != 0) {
-    InitNpu();
-    options.devices = devices_;
-  }
+  owned_ = OpenDevices(path, plan());
+  for (const auto& owned : owned_) devices_.push_back(&owned->device());
+  options.devices = devices_;
   Require(path, net_.Init(plan(), options));
 }
 

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "converter/cli/devices.h"
 #include "converter/cli/files.h"
 #include "converter/cli/ports.h"
 #include "converter/cli/verbs.h"
 #include "engine/core/interpreter.h"
 #include "engine/plan/plan.h"
-#include "ports/npu_emu/npu_emu.h"
 
 namespace takt::cli {
 
@@ -71,15 +71,11 @@ class Session {
   Interpreter& net() { return net_; }
 
  private:
-  void InitNpu();
-
   PlanFile file_;
   std::vector<AlignedBytes> arenas_;
   AlignedBytes runtime_;
-  AlignedBytes npu_workspace_;
-  npu::VirtualClock npu_clock_;
-  npu::NpuEmu npu_;
-  Device* devices_[1] = {&npu_};
+  std::vector<std::unique_ptr<OwnedDevice>> owned_;
+  std::vector<Device*> devices_;
   Interpreter net_;
 };
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "converter/ir/op_def.h"
+#include "converter/npu/machine_json.h"
 #include "schema/plan_generated.h"
 #include "tests/ops/plan_run.h"
 #include "tests/support/unit_costs.h"
@@ -229,14 +230,15 @@ void AsReal(const OpTraits& traits, const OpCase& c, Results& oracle) {
 
 /// The same bytes from steps of at most a quarter of the work, where they can be cut so.
 void RunInParts(const ir::Graph& graph, Numerics numerics, const std::vector<uint8_t>& plan,
-                const std::vector<std::vector<uint8_t>>& inputs, const std::vector<std::vector<uint8_t>>& outputs) {
+                const std::vector<std::vector<uint8_t>>& inputs, const std::vector<std::vector<uint8_t>>& outputs,
+                const std::string& name) {
   ConvertOptions options;
   options.numerics = numerics;
   options.costs = UnitCosts();
   options.max_step_us = std::max<uint64_t>(2, schema::GetPlan(plan.data())->limits()->work() / 4);
   const Conversion parts = ConvertGraph(graph, {}, options);
   if (!parts.plan.empty()) {
-    EXPECT_EQ(RunOnPorts(parts.plan, inputs), outputs) << "in parts";
+    EXPECT_EQ(RunOnPorts(parts.plan, inputs, name + ", in parts"), outputs) << "in parts";
     return;
   }
   for (const Diagnostic& d : parts.diagnostics.all()) {
@@ -245,9 +247,54 @@ void RunInParts(const ir::Graph& graph, Numerics numerics, const std::vector<uin
   }
 }
 
-void RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numerics) {
+bool IsInt8(const OpCase& c) {
+  return c.inputs[0].type == DataType::kInt8 && c.outputs[0].type == DataType::kInt8;
+}
+
+/// What machines take, as far as a case breaks no constraint (converter/npu/CONSTRAINTS.md).
+bool IsForNpu(Op op) {
+  using enum Op;
+  constexpr Op kOps[] = {kConv2d, kConv2dAdd, kDepthwiseConv2d, kFullyConnected, kAveragePool2d, kMaxPool2d, kAdd};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
+/// A machine with a dot product and one with a cube. Nothing is so dear as their hosts: what they can take, they do.
+const std::vector<npu::Machine>& Machines() {
+  static const std::vector<npu::Machine> machines = [] {
+    std::vector<npu::Machine> all;
+    for (const char* name : {"ethos-u55-32", "davinci-tiny"}) {
+      Diagnostics diagnostics;
+      all.push_back(npu::ParseMachine(*npu::PresetJson(name), name, {}, diagnostics).value().table);
+      all.back().host.cycles_per_step = (1 << 20) - 1;
+    }
+    return all;
+  }();
+  return machines;
+}
+
+/// The same bytes from the emulated NPU. Whether a machine took any of it.
+bool RunOnMachines(const ir::Graph& graph, Numerics numerics, const std::vector<std::vector<uint8_t>>& inputs,
+                   const std::vector<std::vector<uint8_t>>& outputs) {
+  bool taken = false;
+  for (const npu::Machine& machine : Machines()) {
+    ConvertOptions options;
+    options.numerics = numerics;
+    options.machine = machine;
+    const Conversion made = ConvertGraph(graph, {}, options);
+    EXPECT_FALSE(made.plan.empty());
+    if (made.plan.empty() || made.npu.jobs.empty()) continue;
+    EXPECT_EQ(RunOnNpu(made.plan, inputs), outputs) << "on machine " << (&machine - Machines().data());
+    taken = true;
+  }
+  return taken;
+}
+
+/// Whether a machine took the case.
+bool RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numerics, const std::string& name) {
+  SCOPED_TRACE(name);
   Results oracle = traits.oracle(c, in);
-  ASSERT_EQ(oracle.size(), c.outputs.size());
+  EXPECT_EQ(oracle.size(), c.outputs.size());
+  if (oracle.size() != c.outputs.size()) return false;
   const auto exact_oracle = numerics == Numerics::kTflite ? traits.tflite : traits.fp32_rne;
   const bool is_float = c.outputs[0].type == DataType::kFloat32;
   const Results exact = exact_oracle != nullptr && !is_float ? exact_oracle(c, in) : Results();
@@ -259,14 +306,15 @@ void RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numeri
     if (c.inputs[i].type != DataType::kNone && !c.inputs[i].constant)
       inputs.push_back(Pack(c.inputs[i].type, in[i].stored));
   const std::vector<uint8_t> plan = Convert(graph, numerics).plan;
-  if (plan.empty()) return;
-  const auto outputs = RunOnPorts(plan, inputs);
+  if (plan.empty()) return false;
+  const auto outputs = RunOnPorts(plan, inputs, name);
 
-  if (outputs.size() != c.outputs.size()) return;  // RunOnPorts has reported why.
-  RunInParts(graph, numerics, plan, inputs, outputs);
+  if (outputs.size() != c.outputs.size()) return false;  // RunOnPorts has reported why.
+  RunInParts(graph, numerics, plan, inputs, outputs, name);
   for (size_t i = 0; i < outputs.size(); ++i)
     Comparison(traits, c, c.outputs[i], numerics)
         .Run(oracle[i], exact.empty() ? nullptr : &exact[i], Unpack(c.outputs[i].type, outputs[i]));
+  return IsForNpu(traits.op) && IsInt8(c) && RunOnMachines(graph, numerics, inputs, outputs);
 }
 
 }  // namespace
@@ -406,8 +454,10 @@ Conversion ConvertCase(const OpTraits& traits, const OpCase& c, Numerics numeric
 }
 
 void RunCases(const OpTraits& traits, const std::vector<OpCase>& cases) {
+  size_t taken = 0, int8 = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
     const OpCase& c = cases[i];
+    int8 += IsInt8(c);
     const uint32_t seed = kSeed + static_cast<uint32_t>(i);
     uint32_t state = seed;
     Inputs in;
@@ -421,20 +471,16 @@ void RunCases(const OpTraits& traits, const std::vector<OpCase>& cases) {
       return std::string(OpName(traits.op)) + " case " + std::to_string(i) + ", " + arithmetic + ", seed " +
              std::to_string(seed);
     };
-    {
-      SCOPED_TRACE(name(quantized ? "fp32_rne" : "any"));
-      RunCase(traits, c, in, Numerics::kFp32Rne);
-    }
+    taken += RunCase(traits, c, in, Numerics::kFp32Rne, name(quantized ? "fp32_rne" : "any"));
     if (!quantized) continue;
-    if (traits.also_tflite) {
-      SCOPED_TRACE(name("tflite"));
-      RunCase(traits, c, in, Numerics::kTflite);
-    }
+    if (traits.also_tflite) taken += RunCase(traits, c, in, Numerics::kTflite, name("tflite"));
     if (!traits.also_float) continue;
-    SCOPED_TRACE(name("float32"));
     Inputs real = in;
     const OpCase as_float = AsFloat(c, real);
-    RunCase(traits, as_float, real, Numerics::kFp32Rne);
+    (void)RunCase(traits, as_float, real, Numerics::kFp32Rne, name("float32"));
+  }
+  if (IsForNpu(traits.op) && int8 > 2) {
+    EXPECT_GT(taken, 0u) << "of " << int8 << " cases, by machines";
   }
 }
 

@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "engine/core/interpreter.h"
+#include "ports/npu_emu/npu_emu.h"
+#include "tests/support/heap_trap.h"
 #include "tests/support/ports.h"
 
 namespace takt::test {
@@ -39,13 +41,14 @@ std::vector<double> UnpackAs(const std::vector<uint8_t>& bytes) {
 /// One interpreter with its memory.
 class Run {
  public:
-  Run(const Plan& plan, KernelTable kernels, const Requirements& need) : plan_(plan), kernels_(kernels) {
+  Run(const Plan& plan, KernelTable kernels, const Requirements& need, std::span<Device* const> devices = {})
+      : plan_(plan), kernels_(kernels), devices_(devices) {
     for (uint32_t i = 0; i < need.arena_count; ++i) spans_.push_back(Add(need.arenas[i].bytes));
     slack_ = need.slack;
     runtime_ = Add(need.runtime.bytes);
   }
 
-  /// Fills the arenas with `fill`, binds the I/O to buffers if asked, runs.
+  /// Fills the arenas with `fill`, binds the I/O to buffers if asked, runs; Init and Invoke never call the heap.
   Outputs Once(const Outputs& inputs, uint8_t fill, bool bind) {
     for (const auto& span : spans_) std::fill(span.begin(), span.end(), std::byte{fill});
     Interpreter net;
@@ -53,7 +56,9 @@ class Run {
     options.arenas = spans_;
     options.runtime = runtime_;
     options.kernels = kernels_;
-    const Status init = net.Init(plan_, options);
+    options.devices = devices_;
+    Status init, status;
+    EXPECT_EQ(HeapCallsDuring([&] { init = net.Init(plan_, options); }), 0) << "in Init";
     EXPECT_TRUE(init.ok()) << SiteText(init.site()) << " (detail " << init.detail() << ")";
     EXPECT_EQ(plan_.input_count(), inputs.size());
     if (!init.ok() || plan_.input_count() != inputs.size()) return {};
@@ -63,7 +68,7 @@ class Run {
       if (net.input(i).bytes.size() != inputs[i].size()) return {};
       std::memcpy(net.input(i).bytes.data(), inputs[i].data(), inputs[i].size());
     }
-    const Status status = net.Invoke();
+    EXPECT_EQ(HeapCallsDuring([&] { status = net.Invoke(); }), 0) << "in Invoke";
     EXPECT_TRUE(status.ok()) << SiteText(status.site());
     Outputs outputs;
     for (uint32_t i = 0; i < plan_.output_count(); ++i) {
@@ -90,20 +95,24 @@ class Run {
 
   const Plan& plan_;
   KernelTable kernels_;
+  std::span<Device* const> devices_;
   std::deque<ZonedBytes> buffers_;
   std::vector<std::span<std::byte>> spans_;
   std::span<std::byte> runtime_;
   size_t slack_ = 0;
 };
 
-/// Integers are the same on each port; floats may be summed in another order.
-void ExpectSame(const Plan& plan, const Outputs& reference, const Outputs& got) {
-  ASSERT_EQ(reference.size(), got.size());
+/// What differs from the reference port's outputs, or "". Integers are the same on each port; floats may be summed in
+/// another order.
+std::string Difference(const Plan& plan, const Outputs& reference, const Outputs& got) {
+  if (reference.size() != got.size()) return "no outputs";
   for (uint32_t i = 0; i < got.size(); ++i) {
+    const std::string output = "output " + std::to_string(i);
     const DataType type = plan.tensor(plan.output(i).tensor).type;
     if (type != DataType::kFloat32) {
-      EXPECT_EQ(reference[i], got[i]) << "output " << i << " differs from the reference port's";
-      continue;
+      if (reference[i] == got[i]) continue;
+      return output + " is " + testing::PrintToString(got[i]) + ", on the reference port " +
+             testing::PrintToString(reference[i]);
     }
     const std::vector<double> want = Unpack(type, reference[i]), have = Unpack(type, got[i]);
     double square = 0;
@@ -112,9 +121,12 @@ void ExpectSame(const Plan& plan, const Outputs& reference, const Outputs& got) 
     for (size_t k = 0; k < want.size(); ++k) {
       const bool same = want[k] == have[k] || (std::isnan(want[k]) && std::isnan(have[k])) ||
                         std::fabs(want[k] - have[k]) <= 1e-5 * std::max(std::fabs(want[k]), rms);
-      EXPECT_TRUE(same) << "output " << i << "[" << k << "]: " << have[k] << ", on the reference port " << want[k];
+      if (same) continue;
+      return output + "[" + std::to_string(k) + "] is " + std::to_string(have[k]) + ", on the reference port " +
+             std::to_string(want[k]);
     }
   }
+  return "";
 }
 
 }  // namespace
@@ -182,7 +194,7 @@ std::vector<double> Unpack(DataType type, const std::vector<uint8_t>& bytes) {
   }
 }
 
-Outputs RunOnPorts(const std::vector<uint8_t>& plan_bytes, const Outputs& inputs) {
+Outputs RunOnPorts(const std::vector<uint8_t>& plan_bytes, const Outputs& inputs, const std::string& name) {
   ZonedBytes file(plan_bytes);
   Plan plan;
   const Status open = plan.Open(std::span<const std::byte>(file.span()));
@@ -201,10 +213,28 @@ Outputs RunOnPorts(const std::vector<uint8_t>& plan_bytes, const Outputs& inputs
     const Outputs bound = run.Once(inputs, 0xC3, true);
     EXPECT_EQ(in_arena, bound) << "two runs differ";
     if (!first) first = in_arena;
-    ExpectSame(plan, *first, in_arena);
+    EXPECT_EQ(Unexpected(port.exceptions, name, Difference(plan, *first, in_arena)), "");
     EXPECT_TRUE(file.Intact());
   }
   return *first;
+}
+
+Outputs RunOnNpu(const std::vector<uint8_t>& plan_bytes, const Outputs& inputs) {
+  ZonedBytes file(plan_bytes);
+  Plan plan;
+  npu::Machine machine;
+  Requirements need;
+  EXPECT_EQ(plan.Open(std::span<const std::byte>(file.span())), Status());
+  EXPECT_EQ(npu::ReadMachine(plan.machine(), machine), Status());
+  EXPECT_EQ(ComputeRequirements(plan, KernelPorts()[0].kernels, need), Status());
+  ZonedBytes workspace(npu::NpuEmu::WorkspaceBytes(machine));
+  npu::VirtualClock clock;
+  npu::NpuEmu device;
+  EXPECT_EQ(device.Init(plan.machine(), workspace.span(), clock), Status());
+  Device* const devices[] = {&device};
+  const Outputs outputs = Run(plan, KernelPorts()[0].kernels, need, devices).Once(inputs, 0x5A, false);
+  EXPECT_TRUE(file.Intact() && workspace.Intact());
+  return outputs;
 }
 
 }  // namespace takt::test

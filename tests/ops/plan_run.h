@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/base/data_type.h"
@@ -34,9 +35,15 @@ std::vector<uint8_t> Pack(DataType type, const std::vector<double>& values);
 std::vector<double> Unpack(DataType type, const std::vector<uint8_t>& bytes);
 
 /// The outputs' bytes. Runs on each port that has all kernels (the reference port must), twice: in arenas, and on bound
-/// buffers with the arenas' bytes different; a difference, a broken zone or a failure is a test failure.
+/// buffers with the arenas' bytes different; a difference, a broken zone or a failure is a test failure. A port's list
+/// of exceptions knows the case by `name`.
 std::vector<std::vector<uint8_t>> RunOnPorts(const std::vector<uint8_t>& plan,
-                                             const std::vector<std::vector<uint8_t>>& inputs);
+                                             const std::vector<std::vector<uint8_t>>& inputs,
+                                             const std::string& name = "");
+
+/// The outputs' bytes of a plan for an emulated NPU, whose host steps run on the reference port.
+std::vector<std::vector<uint8_t>> RunOnNpu(const std::vector<uint8_t>& plan,
+                                           const std::vector<std::vector<uint8_t>>& inputs);
 
 }  // namespace takt::test
 

@@ -1,14 +1,11 @@
-// What ports/xnnpack leaves to the reference port, and why. Bytes are compared by every op's own test.
+// What ports/xnnpack leaves to the reference port of the rows that it offers, and why. Bytes are compared by every op's
+// own test; rows that it does not offer are listed in tests/support/ports.cc.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <span>
 #include <string>
 
-#include "ports/reference/kernels.h"
 #include "ports/xnnpack/kernels.h"
 #include "schema/plan_generated.h"
-#include "tests/support/ports.h"
 
 namespace takt::test {
 namespace {
@@ -21,44 +18,6 @@ KernelKey Key(Op op, Numerics numerics, DataType second, DataType type) {
 const char* Reason(const KernelKey& key, const KernelCall& call) {
   const char* reason = xnnpack::Refusal(key, call);
   return reason == nullptr ? "taken" : reason;
-}
-
-/// Rows of the reference port for types that XNNPACK knows, by whose op it has an operator, and which are not offered.
-struct Missing {
-  Op op;
-  DataType type;
-  const char* reason;
-};
-constexpr Missing kMissing[] = {
-    {Op::kAveragePool2d, kI8, "XNNPACK averages uint8 only"},
-    {Op::kSoftmax, kI8, "XNNPACK's is for uint8 only"},
-    {Op::kMean, kI8, "its global average is rounded otherwise on arm64"},
-    {Op::kTransposeConv2d, kI8, "its deconvolution has one scale for all channels"},
-    {Op::kResizeBilinear, kI8, "its weights have 11 bits"},
-    {Op::kUnary, kI8, "its tables come from the CPU that runs, a plan's from the converter"},
-    {Op::kQuantize, kF32, "it clamps before it rounds, and NaN has another value"},
-    {Op::kSoftmax, kF32, "little time is spent there"},
-    {Op::kMean, kF32, "little time is spent there"},
-    {Op::kTransposeConv2d, kF32, "little time is spent there"},
-    {Op::kResizeBilinear, kF32, "little time is spent there"},
-    {Op::kUnary, kF32, "its functions are approximations"},
-    {Op::kClamp, kI8, "activations are fused into the op before"},
-    {Op::kClamp, kF32, "activations are fused into the op before"},
-};
-
-TEST(Xnnpack, EveryRowThatIsMissingHasAReason) {
-  const KernelTable offered = (KernelPorts(), xnnpack::Kernels());
-  for (const Kernel* row : reference::AllKernels()) {
-    const KernelKey& key = row->key;
-    const bool is_offered = std::any_of(offered.begin(), offered.end(), [&](const Kernel* k) { return k->key == key; });
-    const auto missing = std::find_if(std::begin(kMissing), std::end(kMissing),
-                                      [&](const Missing& m) { return m.op == key.op && m.type == key.types[0]; });
-    const bool listed = missing != std::end(kMissing);
-    EXPECT_FALSE(is_offered && listed) << OpName(key.op) << " is offered, although: " << missing->reason;
-    const bool known = key.numerics != Numerics::kTflite && (key.types[0] == kI8 || key.types[0] == kF32);
-    const bool same_types = key.types[0] == key.types[2];
-    EXPECT_TRUE(is_offered || listed || !known || !same_types || key.op > Op::kSoftmax) << OpName(key.op);
-  }
 }
 
 /// x[1,6,6,4] -> conv2d 3x3 -> y[1,4,4,4], free to be broken.

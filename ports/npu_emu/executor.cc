@@ -176,7 +176,8 @@ void Execute(const Stream& stream, const Spaces& spaces, TileScratch scratch, co
   Walker walker(stream.commands);
   for (uint64_t n = 0;; ++n) {
     const Command command = walker.Next();
-    if (command.op == MicroOp::kEnd || (hook.before != nullptr && !hook.before(hook.context, n))) return;
+    if (command.op == MicroOp::kEnd || (hook.before != nullptr && !hook.before(hook.context, n, walker.position())))
+      return;
     executor.Run(command, walker);
   }
 }

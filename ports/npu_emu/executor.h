@@ -15,9 +15,9 @@ struct Spaces {
 /// Bytes for TileScratch that any command of a checked stream needs at most.
 uint32_t ScratchBytes(const Machine& machine);
 
-/// Called before each command with its number, loops unrolled; false ends the stream there.
+/// Called before each command with its number, loops unrolled, and its byte offset; false ends the stream there.
 struct CommandHook {
-  bool (*before)(void* context, uint64_t command) = nullptr;
+  bool (*before)(void* context, uint64_t command, uint32_t position) = nullptr;
   void* context = nullptr;
 };
 

@@ -22,15 +22,23 @@ struct Layout {
 
 constexpr uint64_t kSlowdown = 8;
 
+bool Stops(FaultKind kind) {
+  return kind == FaultKind::kDmaError || kind == FaultKind::kReset;
+}
+
 /// What a fault does while the stream runs.
 struct Striker {
   Fault fault;
   std::span<std::byte> target;  ///< Of a flip.
+  bool struck = false;
+  uint32_t at = 0;  ///< Byte offset of the command that it struck.
 
-  bool Before(uint64_t command) {
+  bool Before(uint64_t command, uint32_t position) {
     if (command != fault.command) return true;
+    struck = true;
+    at = position;
     if (!target.empty()) target[fault.bit / 8 % target.size()] ^= std::byte{1} << fault.bit % 8;
-    return fault.kind != FaultKind::kDmaError && fault.kind != FaultKind::kReset;
+    return !Stops(fault.kind);
   }
 };
 
@@ -57,6 +65,7 @@ Status NpuEmu::Init(std::span<const uint8_t> machine, std::span<std::byte> works
 Status NpuEmu::DoPrepare(const Job& job, uint64_t& work) {
   if (clock_ == nullptr) return {StatusCode::kInvalidState, Site::kDeviceState};
   if (job.id >= kMaxJobs) return {StatusCode::kLimitExceeded, Site::kDeviceState, job.id};
+  prepared_[job.id] = false;
   Stream stream;
   TAKT_TRY(OpenStream(job.stream, stream));
   BaseLimits bases[kMaxBases];
@@ -67,11 +76,14 @@ Status NpuEmu::DoPrepare(const Job& job, uint64_t& work) {
   Timing timing;
   TAKT_TRY(Evaluate(stream, machine_, timing));
   cycles_[job.id] = timing.Cycles(machine_);
+  prepared_[job.id] = true;
   return {};
 }
 
 Status NpuEmu::DoSubmit(const Job& job) {
-  if (lost_) return {StatusCode::kInvalidState, Site::kDeviceState, job.id};
+  if (lost_ || job.id >= kMaxJobs || !prepared_[job.id]) {
+    return {StatusCode::kInvalidState, Site::kDeviceState, job.id};
+  }
   Stream stream;
   TAKT_TRY(OpenStream(job.stream, stream));
   if (next_.skip != 0) {
@@ -95,8 +107,10 @@ Status NpuEmu::DoSubmit(const Job& job) {
     striker.target = job.bases[fault_.base % job.bases.size()];
   CommandHook hook;
   if (fault_.kind != FaultKind::kNone)
-    hook = {[](void* self, uint64_t n) { return static_cast<Striker*>(self)->Before(n); }, &striker};
+    hook = {[](void* self, uint64_t n, uint32_t byte) { return static_cast<Striker*>(self)->Before(n, byte); },
+            &striker};
   Execute(stream, spaces, {scratch, scratch + columns}, BestTileKernels(), hook);
+  if (Stops(fault_.kind) && !striker.struck) fault_ = {};
   const uint64_t start = free_at_ > clock_->now() ? free_at_ : clock_->now();
   const uint64_t factor = fault_.kind == FaultKind::kSlowMemory ? kSlowdown : 1;
   free_at_ = ends_[job.id] = start + factor * cycles_[job.id];
@@ -105,33 +119,36 @@ Status NpuEmu::DoSubmit(const Job& job) {
   if (fault_.kind != FaultKind::kNone || job.id == struck_job_) {
     struck_ = fault_.kind;
     struck_job_ = job.id;
+    struck_at_ = striker.at;
   }
   fault_ = {};
   return {};
 }
 
-JobState NpuEmu::StateOf(uint16_t job) const {
+JobState NpuEmu::StateOf(uint16_t job, Status& status) const {
   const FaultKind struck = job == struck_job_ ? struck_ : FaultKind::kNone;
-  if (struck == FaultKind::kHang) return JobState::kRunning;
-  if (struck == FaultKind::kReset) return JobState::kFailed;
-  if (struck == FaultKind::kDmaError && clock_->now() >= ends_[job]) return JobState::kFailed;
-  return clock_->now() >= ends_[job] ? JobState::kDone : JobState::kRunning;
+  const bool over = struck == FaultKind::kReset || clock_->now() >= ends_[job];
+  if (struck == FaultKind::kHang || !over) return JobState::kRunning;
+  if (!Stops(struck)) return JobState::kDone;
+  status = {StatusCode::kDeviceFault, Site::kNpuCommand, struck_at_};
+  return JobState::kFailed;
 }
 
-JobState NpuEmu::DoPoll(uint16_t job, Status&) {
-  const JobState state = StateOf(job);
+JobState NpuEmu::DoPoll(uint16_t job, Status& status) {
+  const JobState state = StateOf(job, status);
   if (state == JobState::kRunning) clock_->AdvanceTo(clock_->now() + CeilDiv(machine_.clock_hz, 1000000));
   return state;
 }
 
-JobState NpuEmu::DoWait(uint16_t job, const WaitLimit& limit, Status&) {
+JobState NpuEmu::DoWait(uint16_t job, const WaitLimit& limit, Status& status) {
+  if (limit.cancel != nullptr && *limit.cancel) return StateOf(job, status);
   if (struck_ == FaultKind::kSpuriousInterrupt && job == struck_job_) {
     struck_ = FaultKind::kNone;
     return JobState::kRunning;
   }
   const bool ends = struck_ != FaultKind::kHang || job != struck_job_;
   clock_->AdvanceTo(ends && ends_[job] < limit.deadline ? ends_[job] : limit.deadline);
-  return StateOf(job);
+  return StateOf(job, status);
 }
 
 Status NpuEmu::DoCancel() {
@@ -140,6 +157,7 @@ Status NpuEmu::DoCancel() {
 }
 
 Status NpuEmu::DoReset() {
+  for (bool& prepared : prepared_) prepared = false;
   for (uint64_t& cycles : cycles_) cycles = 0;
   free_at_ = busy_cycles_ = 0;
   next_ = fault_ = {};

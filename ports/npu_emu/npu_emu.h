@@ -25,7 +25,8 @@ class VirtualClock {
 };
 
 /// One job runs at a time, up to kMaxJobsInFlight queue up. A job computes at Submit; it is done, and its outputs may
-/// be used, when the clock reaches its end. Wait moves the clock there; each Poll moves it on by a microsecond.
+/// be used, when the clock reaches its end. Submit refuses one that was not prepared since Reset with kInvalidState.
+/// Wait moves the clock there; each Poll moves it on by a microsecond.
 class NpuEmu final : public Device {
  public:
   /// Bytes that Init wants, 64-aligned.
@@ -52,12 +53,12 @@ class NpuEmu final : public Device {
   Status DoCancel() override;
   Status DoReset() override;
   uint64_t DoBusyTicks() const override { return busy_cycles_; }
-  JobState StateOf(uint16_t job) const;
-  void Strike(const Job& job);
+  JobState StateOf(uint16_t job, Status& status) const;
 
   Machine machine_;
   std::span<std::byte> workspace_;
   VirtualClock* clock_ = nullptr;
+  bool prepared_[kMaxJobs] = {};
   uint64_t cycles_[kMaxJobs] = {};
   uint64_t ends_[kMaxJobs] = {};
   uint64_t free_at_ = 0;
@@ -66,7 +67,8 @@ class NpuEmu final : public Device {
   Fault fault_;                          ///< Of the job that is being submitted.
   FaultKind struck_ = FaultKind::kNone;  ///< What the job `struck_job_` suffers from.
   uint16_t struck_job_ = 0;
-  bool lost_ = false;  ///< Until Reset, by a kReset.
+  uint32_t struck_at_ = 0;  ///< Byte offset of the command.
+  bool lost_ = false;       ///< Until Reset, by a kReset.
 };
 
 }  // namespace takt::npu

@@ -219,6 +219,9 @@ TEST(DeviceTest, JobsAreKnownByTheirId) {
   std::byte memory[2][4] = {};
   const std::span<std::byte> bases[2] = {memory[0], memory[1]};
   Status status;
+  uint64_t work = 0;
+  for (uint16_t id = 1; id < 4; ++id)
+    EXPECT_EQ(device.Prepare({.id = id, .stream = {}, .bases = bases}, work), Status());
   EXPECT_EQ(device.Submit({.id = 1, .stream = {}, .bases = bases}), Status());
   EXPECT_EQ(device.Submit({.id = 1, .stream = {}, .bases = bases}).code(), StatusCode::kInvalidState);
   clock.ticks = 2;

@@ -247,6 +247,15 @@ npu::Fault RandomFault(const System& system, FaultKind kind, std::mt19937& rando
   return fault;
 }
 
+/// Byte offset of the command that a fault strikes.
+uint32_t PositionOf(const Plan& plan, const npu::Fault& fault) {
+  npu::Stream stream;
+  EXPECT_EQ(npu::OpenStream(plan.constant(plan.job(fault.skip).stream).bytes, stream), Status());
+  npu::Walker walker(stream.commands);
+  for (uint32_t i = 0; i <= fault.command; ++i) (void)walker.Next();
+  return walker.position();
+}
+
 struct Figures {
   int injected = 0;
   int reported = 0;   ///< Invoke failed.
@@ -272,7 +281,8 @@ void InjectOnce(System& npu, System& host, FaultKind kind, std::mt19937& random,
   ASSERT_EQ(host.Run(before), Status());
   ASSERT_EQ(host.Run(input), Status());
   const std::vector<std::byte> right = host.Output(), state = npu.State();
-  npu.device().Inject(RandomFault(npu, kind, random));
+  const npu::Fault fault = RandomFault(npu, kind, random);
+  npu.device().Inject(fault);
   ++figures.injected;
   const Status status = npu.Run(input);
   const Status scrubbed = npu.ScrubAll();
@@ -282,6 +292,10 @@ void InjectOnce(System& npu, System& host, FaultKind kind, std::mt19937& random,
   }
   if (!status.ok()) {
     EXPECT_NE(status.step(), Status::kNoStep) << "a fault is reported with its step";
+    if (kind == FaultKind::kDmaError || kind == FaultKind::kReset) {
+      const uint32_t at = PositionOf(npu.plan(), fault);
+      EXPECT_EQ(status, Status(StatusCode::kDeviceFault, Site::kNpuCommand, at, status.step()));
+    }
   }
   ++(status.ok() ? figures.scrubbed : figures.reported);
   npu.Reload();

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/hal/device.h"
@@ -28,6 +30,7 @@ class FakeDevice final : public Device {
 
   std::string log;          ///< One letter an event with its job: p(repare) s(ubmit) d(one) f(ailed) c(ancel) r(eset).
   bool fail = false;        ///< The jobs of now on fail at their end.
+  bool fail_next = false;   ///< The next job that ends fails.
   bool stuck = false;       ///< Cancel does not work.
   uint64_t poll_ticks = 0;  ///< That a poll takes.
   uint64_t job_work = 0;    ///< Inner iterations of a job.
@@ -41,31 +44,37 @@ class FakeDevice final : public Device {
 
   Status DoPrepare(const Job& job, uint64_t& work) override {
     work += job_work;
+    prepared_.insert(job.id);
     return Log('p', job.id);
   }
   Status DoSubmit(const Job& job) override {
+    if (!prepared_.contains(job.id)) return {StatusCode::kInvalidState, Site::kDeviceState, job.id};
     running_.push_back({job.id, clock_.ticks + job_ticks_, {job.bases[0], job.bases[1]}});
     busy_ticks_ += job_ticks_;
     return Log('s', job.id);
   }
   JobState DoPoll(uint16_t id, Status& status) override {
     clock_.ticks += poll_ticks;
+    return StateOf(id, status);
+  }
+  JobState StateOf(uint16_t id, Status& status) {
     const auto job = Find(id);
     if (clock_.ticks < job->end) return JobState::kRunning;
-    if (fail) {
+    const bool fails = fail || std::exchange(fail_next, false);
+    if (fails) {
       status = {StatusCode::kDeviceFault, Site::kDeviceState, 77};
     } else {
       std::ranges::transform(job->bases[0], job->bases[1].begin(),
                              [](std::byte v) { return std::byte(std::to_integer<int>(v) + 100); });
     }
     running_.erase(job);
-    (void)Log(fail ? 'f' : 'd', id);
-    return fail ? JobState::kFailed : JobState::kDone;
+    (void)Log(fails ? 'f' : 'd', id);
+    return fails ? JobState::kFailed : JobState::kDone;
   }
   JobState DoWait(uint16_t id, const WaitLimit& limit, Status& status) override {
     if (limit.cancel == nullptr || !*limit.cancel)
       clock_.ticks = std::max(clock_.ticks, std::min(Find(id)->end, limit.deadline));
-    return DoPoll(id, status);
+    return StateOf(id, status);
   }
   Status DoCancel() override {
     if (stuck) return {StatusCode::kDeviceFault, Site::kDeviceState};
@@ -75,6 +84,7 @@ class FakeDevice final : public Device {
   }
   Status DoReset() override {
     running_.clear();
+    prepared_.clear();
     busy_ticks_ = 0;
     return Log('r', 0);
   }
@@ -91,6 +101,7 @@ class FakeDevice final : public Device {
   uint64_t job_ticks_;
   uint64_t busy_ticks_ = 0;
   std::vector<Running> running_;
+  std::set<uint16_t> prepared_;
 };
 
 }  // namespace takt::test

@@ -104,6 +104,25 @@ TEST(StepSplit, HalvesAlongTheOutermostDimension) {
   EXPECT_EQ(runner.plan().step_count(), 3u);
 }
 
+/// Padded behind only, along rows and along columns.
+TEST(StepSplit, PadsStayAtTheirSides) {
+  const std::pair<std::string, std::string> cases[] = {{"1, 9, 1, 2", "kernel = [3, 1], pads = [0, 0, 2, 0]"},
+                                                       {"1, 1, 9, 2", "kernel = [1, 3], pads = [0, 0, 0, 2]"}};
+  for (const auto& [dims, window] : cases) {
+    SCOPED_TRACE(window);
+    const std::string text = "graph \"g\"\n%0 \"x\": float32[" + dims + "]\n%1 \"y\": float32[" + dims +
+                             "]\ninputs %0\noutputs %1\n%1 = average_pool2d(%0) {" + window + ", strides = [1, 1]}\n";
+    const Conversion whole = ConvertGraph(Graph(text), {}, Options(0));
+    ASSERT_TRUE(whole.diagnostics.ok()) << Messages(whole);
+    PlanRunner runner(whole.plan);
+    const Conversion parts = ConvertGraph(Graph(text), {}, Options(LongestStep(runner.plan()) / 3 + 1));
+    ASSERT_TRUE(parts.diagnostics.ok()) << Messages(parts);
+    PlanRunner in_parts(parts.plan);
+    EXPECT_GT(in_parts.plan().step_count(), runner.plan().step_count());
+    EXPECT_EQ(Outputs(in_parts), Outputs(runner));
+  }
+}
+
 TEST(StepSplit, AStepThatCannotBeCutIsNamedWithItsCostAndTheRemedy) {
   const Conversion made = ConvertGraph(Graph(kChain), {}, Options(20));
   EXPECT_TRUE(made.plan.empty());

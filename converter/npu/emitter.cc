@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "converter/npu/event_allocation.h"
 #include "ports/npu_emu/model/access.h"
 #include "ports/npu_emu/model/cost.h"
 
@@ -27,14 +28,8 @@ Add AddOf(const schema::AddParams& p, Numerics numerics) {
 
 }  // namespace
 
-void Channel::Open(StreamWriter& w) const {
-  for (uint32_t i = 0; i < kSlots; ++i) w.EmitSet(consumer_, free_);
-}
-void Channel::Close(StreamWriter& w) const {
-  for (uint32_t i = 0; i < kSlots; ++i) w.EmitWait(producer_, free_);
-}
 Address Channel::Acquire(StreamWriter& w) {
-  w.EmitWait(producer_, free_);
+  if (acquired_ >= kSlots) w.EmitWait(producer_, free_);
   return Slot(acquired_++);
 }
 Address Channel::Take(StreamWriter& w) {
@@ -332,18 +327,22 @@ Emitter::Emitter(const Machine& machine)
       acc_(machine, 4, Pipe::kMac, Pipe::kVector),
       out_(machine, 5, Pipe::kVector, Pipe::kStore),
       parameter_(machine, 6, Pipe::kLoad, Pipe::kVector),
-      skip_(machine, 7, machine.feature_pipe, Pipe::kVector) {
-  for (const Channel* channel : {&x_, &weight_, &a_, &b_, &acc_, &out_, &parameter_, &skip_}) channel->Open(w_);
-}
+      skip_(machine, 7, machine.feature_pipe, Pipe::kVector) {}
 
 void Emitter::Emit(const Layer& layer, const Tiling& tiling, const LayerPart& part, const LayerPlace& place,
                    const ir::Graph& graph) {
   LayerEmitter(*this, layer, tiling, place, graph).Run(part);
 }
 
-void Emitter::Close() {
-  for (const Channel* channel : {&x_, &weight_, &a_, &b_, &acc_, &out_, &parameter_, &skip_}) channel->Close(w_);
-  for (; stored_ > 0; --stored_) w_.EmitWait(m_.feature_pipe, kStoredEvent);
+void Emitter::Close(std::span<uint32_t> positions) {
+  for (;;) {  // Waits on both sides of a spare Set become neighbours.
+    const std::vector<uint32_t> spare = SpareEvents(std::as_bytes(std::span(w_.bytes())));
+    if (spare.empty()) return;
+    for (uint32_t& at : positions) {
+      at -= kEventBytes * static_cast<uint32_t>(std::ranges::lower_bound(spare, at) - spare.begin());
+    }
+    w_.RemoveEvents(spare);
+  }
 }
 
 }  // namespace takt::npu

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "converter/npu/boxes.h"
@@ -20,7 +21,8 @@ inline constexpr Buffer kChannelBuffers[] = {Buffer::kFeature,   Buffer::kWeight
 inline constexpr uint32_t kChannels = 8;
 inline constexpr uint32_t kStoredEvent = 2 * kChannels;  ///< All stores of a layer are done.
 
-/// The slots of a buffer between two pipes. Events count: `ready` slots that are filled, `free` slots that are empty.
+/// The slots of a buffer between two pipes. Events count: `ready` slots that are filled, `free` slots that are empty
+/// again.
 class Channel {
  public:
   /// `index` in kChannelBuffers.
@@ -32,9 +34,7 @@ class Channel {
         ready_(2 * index),
         free_(2 * index + 1) {}
 
-  void Open(StreamWriter& w) const;   ///< The consumer hands out all slots.
-  void Close(StreamWriter& w) const;  ///< The producer takes them back.
-  Address Acquire(StreamWriter& w);   ///< The producer may fill this slot.
+  Address Acquire(StreamWriter& w);  ///< The producer may fill this slot.
   void Publish(StreamWriter& w) const { w.EmitSet(producer_, ready_); }
   Address Take(StreamWriter& w);  ///< The consumer may read the slot that was filled first.
   void Release(StreamWriter& w) const { w.EmitSet(consumer_, free_); }
@@ -62,8 +62,8 @@ class Emitter {
 
   void Emit(const Layer& layer, const Tiling& tiling, const LayerPart& part, const LayerPlace& place,
             const ir::Graph& graph);
-  /// Ends the job; no layer may follow.
-  void Close();
+  /// Ends the job; no layer may follow. Events that order nothing go; `positions` of commands, ascending, move along.
+  void Close(std::span<uint32_t> positions);
 
   StreamWriter& writer() { return w_; }
   const std::vector<uint8_t>& constants() const { return constants_; }

@@ -146,13 +146,15 @@ std::string JobBuilder::Build() {
   if (uses_.empty()) FindUses();
   PlaceIntermediates();
   Emitter emitter(machine_);
-  for (CompiledLayer& compiled : group_.layers) {
-    compiled.first_command = emitter.writer().position();
+  std::vector<uint32_t> first_commands;
+  for (const CompiledLayer& compiled : group_.layers) {
+    first_commands.push_back(emitter.writer().position());
     const Layer& l = compiled.layer;
     emitter.Emit(l, compiled.tiling, compiled.part,
                  {Place(l.x), Place(l.y), Place(l.skip), kFirstBase, compiled.reads_stored}, graph_);
   }
-  emitter.Close();
+  emitter.Close(first_commands);
+  for (size_t i = 0; i < first_commands.size(); ++i) group_.layers[i].first_command = first_commands[i];
   const std::string name =
       absl::StrCat("job of ", graph_.nodes[static_cast<size_t>(steps_[group_.first_step()].node)].name);
   ir::Bytes constants = emitter.constants();

@@ -3,11 +3,14 @@
 #define TAKT_CONVERTER_NPU_STREAM_WRITER_H_
 
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "ports/npu_emu/model/micro_op.h"
 
 namespace takt::npu {
+
+inline constexpr uint32_t kEventBytes = 4 + sizeof(Set);  ///< Of a Set or a Wait.
 
 class StreamWriter {
  public:
@@ -27,6 +30,22 @@ class StreamWriter {
   void SetBaseMemory(uint32_t base, uint8_t memory) { header_.base_memory[base] = memory; }
   /// Byte of the next command: what a fault or a span names.
   uint32_t position() const { return static_cast<uint32_t>(bytes_.size()); }
+
+  const std::vector<uint8_t>& bytes() const { return bytes_; }
+  /// Takes out the commands at `spare`, each one a Set or a Wait, ascending.
+  void RemoveEvents(std::span<const uint32_t> spare) {
+    size_t to = 0, from = 0;
+    const auto keep = [&](size_t end) {
+      std::memmove(bytes_.data() + to, bytes_.data() + from, end - from);
+      to += end - from;
+    };
+    for (const uint32_t at : spare) {
+      keep(at);
+      from = at + kEventBytes;
+    }
+    keep(bytes_.size());
+    bytes_.resize(to);
+  }
 
   /// The stream, ended.
   std::vector<uint8_t> Finish() {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "converter/npu/emitter.h"
+#include "converter/npu/buffer_use.h"
 #include "converter/npu/step_profile.h"
 
 namespace takt::npu {
@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kStepTrack = kPipes;  // tracks 1 .. kPipes - 1 are the pipes
+constexpr int kStepTrack = kPipes;  // tracks below it are the pipes
 constexpr uint64_t kBandwidthBins = 512;
 
 class Tracer {
@@ -24,7 +24,7 @@ class Tracer {
       : c_(c), m_(machine), cycle_(static_cast<double>(uint64_t{1} << machine.tick_shift)) {
     Describe("process_name", 0, {{"name", machine.name}});
     NameTrack(kStepTrack, "steps", 0);
-    for (int p = 1; p < kPipes; ++p) NameTrack(p, PipeName(static_cast<Pipe>(p)), p);
+    for (int p = 0; p < kPipes; ++p) NameTrack(p, PipeName(static_cast<Pipe>(p)), 1 + p);
   }
 
   void AddSteps(const std::vector<StepProfile>& steps) {
@@ -77,7 +77,8 @@ class Tracer {
     return {static_cast<int>(span.command.pipe), At(span.free) - 0.5 / cycle_};  // within, not where the next begins
   }
   void AddTraffic(const Span& span);
-  void CountSlots(uint32_t event, Ticks at, int change);
+  void AddIssue();
+  void CountBuffers(const BufferUse& use);
   void CountBandwidth();
 
   const Compilation& c_;
@@ -89,11 +90,10 @@ class Tracer {
   size_t job_ = 0;
   Stream stream_;
   uint64_t arrows_ = 0;
-  std::optional<Moment> last_[kPipes];                            ///< In the last slice of each pipe.
-  std::map<uint32_t, std::deque<std::optional<Moment>>> sets_;    ///< What set an event that no Wait has taken.
-  std::vector<Moment> waited_for_[kPipes];                        ///< By the next slice of a pipe, without delay.
-  std::map<uint32_t, std::vector<std::pair<Ticks, int>>> slots_;  ///< Changes of occupied slots, by channel.
-  std::vector<std::vector<double>> moved_;                        ///< Bytes of every memory in every bin.
+  std::optional<Moment> last_[kPipes];                          ///< In the last slice of each pipe.
+  std::map<uint32_t, std::deque<std::optional<Moment>>> sets_;  ///< What set an event that no Wait has taken.
+  std::vector<Moment> waited_for_[kPipes];                      ///< By the next slice of a pipe, without delay.
+  std::vector<std::vector<double>> moved_;                      ///< Bytes of every memory in every bin.
 };
 
 void Tracer::AddArrowEnd(const char* phase, const Moment& moment) {
@@ -113,9 +113,16 @@ void Tracer::AddArrow(const Moment& from, const Moment& to) {
   ++arrows_;
 }
 
-void Tracer::CountSlots(uint32_t event, Ticks at, int change) {
-  if (event >= 2 * kChannels || event % 2 == 0 || m_.slot(kChannelBuffers[event / 2]) == 0) return;
-  slots_[event / 2].emplace_back(at, change);
+/// The command pipe: submission, then commands one after the other.
+void Tracer::AddIssue() {
+  const Timing& timing = c_.jobs[job_].timing;
+  const Ticks first = timing.pipes[0].issue, last = timing.total - timing.pipes[0].drain;
+  const auto slice = [&](const char* name, Ticks from, Ticks to) {
+    if (from == to) return;
+    Slice(0, name, At(from), static_cast<double>(to - from) / cycle_, {{"job", job_}, {"commands", timing.commands}});
+  };
+  slice("submit", 0, first);
+  slice("issue", first, last);
 }
 
 /// Spreads a transfer's bytes evenly over the bins that it passes.
@@ -131,20 +138,17 @@ void Tracer::AddTraffic(const Span& span) {
   }
 }
 
-/// Arrows go from the slice before a Set to the Wait that it ends, or to the slice after a Wait that took no time;
-/// there is none from slots that are free at the start, nor to those that are taken back at the end.
+/// Arrows go from the slice before a Set to the Wait that it ends, or to the slice after a Wait that took no time.
 void Tracer::AddSpan(const Span& span) {
   const int track = static_cast<int>(span.command.pipe);
   const double length = static_cast<double>(span.free - span.start) / cycle_;
   if (span.command.op == MicroOp::kSet) {
     const uint32_t event = span.command.as<Set>().event;
-    CountSlots(event, span.done, -1);
     sets_[event].push_back(last_[track]);
     return;
   }
   if (span.command.op == MicroOp::kWait) {
     const uint32_t event = span.command.as<Wait>().event;
-    CountSlots(event, span.free, 1);
     const std::optional<Moment> from = sets_[event].front();
     sets_[event].pop_front();
     if (span.free == span.start) {
@@ -162,6 +166,15 @@ void Tracer::AddSpan(const Span& span) {
   last_[track] = EndOf(span);
 }
 
+void Tracer::CountBuffers(const BufferUse& use) {
+  for (int b = 0; b < kBuffers; ++b) {
+    const auto buffer = static_cast<Buffer>(b);
+    for (const BufferUse::Level& level : use.Levels(buffer)) {
+      Count(absl::StrCat(BufferName(buffer), " bytes in use"), At(level.at), static_cast<double>(level.bytes));
+    }
+  }
+}
+
 void Tracer::CountBandwidth() {
   const Ticks bin = CeilDiv(c_.jobs[job_].timing.total, kBandwidthBins);
   for (uint32_t i = 0; i < m_.memory_count; ++i) {
@@ -174,20 +187,17 @@ void Tracer::CountBandwidth() {
 
 void Tracer::AddJob(size_t job, uint64_t start) {
   job_ = job, start_ = start;
-  sets_.clear(), slots_.clear();
+  sets_.clear();
   for (int p = 0; p < kPipes; ++p) last_[p].reset(), waited_for_[p].clear();
   moved_.assign(m_.memory_count, std::vector<double>(kBandwidthBins + 1));
   (void)OpenStream(std::as_bytes(std::span(c_.device.jobs[job].stream)), stream_);
-  Replay(c_, job, m_, [this](const Span& span) { AddSpan(span); });
-  for (auto& [channel, changes] : slots_) {
-    changes.resize(changes.size() - kSlots);  // the end of the job takes the slots back
-    std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    auto occupied = static_cast<int>(kSlots);  // until the consumers hand the slots out
-    for (const auto& [at, change] : changes) {
-      occupied += change;
-      Count(absl::StrCat(BufferName(kChannelBuffers[channel]), " slots in use"), At(at), occupied);
-    }
-  }
+  BufferUse use(stream_.commands);
+  AddIssue();
+  Replay(c_, job, m_, [&](const Span& span) {
+    AddSpan(span);
+    use.Add(span);
+  });
+  CountBuffers(use);
   CountBandwidth();
 }
 

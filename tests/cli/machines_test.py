@@ -262,7 +262,7 @@ class Machines(CliTest):
         events = json.loads(self.out.read_text())["traceEvents"]
         by = lambda phase: [e for e in events if e["ph"] == phase]
         tracks = {e["args"]["name"] for e in by("M") if e["name"] == "thread_name"}
-        self.assertEqual(tracks, {"load", "operand", "mac", "vector", "store", "steps"})
+        self.assertEqual(tracks, {"command", "load", "operand", "mac", "vector", "store", "steps"})
         times = [e["ts"] for e in events if e["ph"] != "M"]
         self.assertEqual(times, sorted(times))
         starts = {e["id"]: e for e in by("s")}
@@ -278,7 +278,12 @@ class Machines(CliTest):
         counters = {}
         for e in by("C"):
             counters.setdefault(e["name"], []).append((e["ts"], e["args"]["value"]))
-        self.assertTrue(all(0 <= slots <= 2 for _, slots in counters["feature slots in use"]))
+        self.assertFalse([name for name in counters if name.startswith(("feature_a", "weight_b"))])  # no second level
+        for buffer in ("feature", "weight", "accumulator", "output", "parameter"):
+            used = [value for _, value in counters[f"{buffer} bytes in use"]]
+            size = self.description()["buffers"][buffer]
+            self.assertTrue(0 < max(used) <= (size["bytes"] if isinstance(size, dict) else size), buffer)
+            self.assertEqual(used[-1], 0)
         rates = counters["sram bytes a cycle"]
         moved = sum(rate for _, rate in rates) * (rates[1][0] - rates[0][0])
         sram = [job["memories"]["sram"] for job in self.json("bench", MODEL, *self.NPU)["jobs"]]
@@ -346,9 +351,11 @@ class Machines(CliTest):
         self.fails(1, ["routes.load", "is missing"], "bench", MODEL, "--machine", self.machine_without("routes", "load"))
         self.assertFalse(self.out.exists())
 
+    def description(self):
+        return json.loads((pathlib.Path(__file__).parents[2] / "ports/npu_emu/machines/ethos-u55-128.json").read_text())
+
     def machine_without(self, section, key):
-        path = pathlib.Path(__file__).parents[2] / "ports/npu_emu/machines/ethos-u55-128.json"
-        machine = json.loads(path.read_text())
+        machine = self.description()
         del machine[section][key]
         made = self.root / "machine.json"
         made.write_text(json.dumps(machine))

@@ -1,6 +1,7 @@
 #include "ports/npu_emu/model/checker.h"
 
 #include "ports/npu_emu/model/access.h"
+#include "ports/npu_emu/model/clock.h"
 #include "ports/npu_emu/model/cost.h"
 
 namespace takt::npu {
@@ -9,15 +10,6 @@ namespace {
 constexpr uint32_t kRecent = 48;  ///< Accesses of a pipe that are remembered one by one.
 constexpr uint32_t kIntervals = 4;
 constexpr uint32_t kMarkBytes = 16;
-
-/// How many commands of every pipe are known to be done.
-struct Clock {
-  uint32_t done[kPipes] = {};
-
-  void Join(const Clock& other) {
-    for (int p = 0; p < kPipes; ++p) done[p] = other.done[p] > done[p] ? other.done[p] : done[p];
-  }
-};
 
 /// How many commands of one pipe each of the others knows to be done.
 struct Knowledge {

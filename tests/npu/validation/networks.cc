@@ -91,7 +91,7 @@ uint64_t Cycles(const Machine& machine, const Network& network) {
     emitter.Emit(layer, tiling, {{0, layer.out_height}, {0, TileCount(layer, tiling)}},
                  {kFeatures, kFeatures, kFeatures, kFirstBase}, network.graph);
   }
-  emitter.Close();
+  emitter.Close({});
   emitter.writer().SetBaseMemory(0, machine.constant_memory);
   emitter.writer().SetBaseMemory(1, machine.feature_memory);
   const std::vector<uint8_t> bytes = emitter.writer().Finish();

@@ -1,0 +1,47 @@
+// How many bytes of every on-chip buffer a job uses when.
+#ifndef TAKT_CONVERTER_NPU_BUFFER_USE_H_
+#define TAKT_CONVERTER_NPU_BUFFER_USE_H_
+
+#include <span>
+#include <vector>
+
+#include "ports/npu_emu/model/access.h"
+#include "ports/npu_emu/model/timing.h"
+
+namespace takt::npu {
+
+/// Bytes are in use from the start of the command that writes them to the end of the last one that reads them.
+class BufferUse {
+ public:
+  /// `commands` of the job whose spans are added; addresses are taken without their loop steps.
+  explicit BufferUse(std::span<const std::byte> commands) : walker_(commands) {}
+
+  /// In the order of Replay: a command after those that it waits for.
+  void Add(const Span& span);
+
+  struct Level {
+    Ticks at;
+    uint64_t bytes;  ///< From then on.
+  };
+  /// Of all that was added; one for each time at which it changes, ascending.
+  std::vector<Level> Levels(Buffer buffer) const;
+
+ private:
+  struct Life {
+    uint64_t begin, end;
+    Ticks from, until;
+  };
+  /// `current` is not overwritten yet.
+  struct Lives {
+    std::vector<Life> current, past;
+  };
+  static void Read(const Access& access, const Span& span, Lives& lives);
+  static void Write(const Access& access, const Span& span, Lives& lives);
+
+  Walker walker_;
+  Lives lives_[kBuffers];
+};
+
+}  // namespace takt::npu
+
+#endif  // TAKT_CONVERTER_NPU_BUFFER_USE_H_

@@ -8,6 +8,7 @@
 #include "converter/npu/disassembler.h"
 #include "converter/npu/emitter.h"
 #include "converter/npu/step_profile.h"
+#include "converter/npu/workspace_check.h"
 #include "ports/npu_emu/model/checker.h"
 
 namespace takt::npu {
@@ -103,17 +104,22 @@ Image JobBuilder::Place(TensorId id) const {
   return {Plus(addresses_.at(at.root), static_cast<uint64_t>(at.offset)), ring == rings_.end() ? 0 : ring->second};
 }
 
-/// The same check and time as on the device.
+/// The same check and time as on the device; beside them, that workspaces are written before they are read.
 std::string JobBuilder::Prove() {
   std::vector<BaseLimits> bases;
+  std::vector<uint64_t> unwritten;
   for (size_t i = 0; i < spec.bases.size(); ++i) {
-    bases.push_back({static_cast<uint64_t>(graph_.tensor(spec.bases[i]).byte_size()), spec.written[i]});
+    const auto bytes = static_cast<uint64_t>(graph_.tensor(spec.bases[i]).byte_size());
+    const bool workspace = i == 1 || (i == 2 && own_bytes_[1] != 0);
+    bases.push_back({bytes, spec.written[i]});
+    unwritten.push_back(workspace ? bytes : 0);
   }
   std::vector<std::byte> marks(MarkBytes(machine_));
   Stream stream;
   Status status = OpenStream(std::as_bytes(std::span(spec.stream)), stream);
   if (status.ok()) status = CheckStream(stream, machine_, bases, marks, spec.work);
   too_long = status.code() == StatusCode::kLimitExceeded;
+  if (status.ok()) status = CheckWorkspaces(stream, unwritten);
   LayerTimes times(report);
   const SpanSink sink{[](void* all, const Span& span) { static_cast<LayerTimes*>(all)->Add(span); }, &times};
   if (status.ok()) status = Evaluate(stream, machine_, report.timing, sink);

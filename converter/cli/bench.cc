@@ -33,7 +33,16 @@ struct Options {
   JitterOptions jitter;
   std::string write_costs, against, junit, markdown;
   bool json = false;
+  std::vector<const CLI::Option*> host;  ///< They say how to measure on this host.
 };
+
+void RefuseHostOptions(const Options& options) {
+  for (const CLI::Option* option : options.host) {
+    if (option->count() != 0)
+      throw UsageError(absl::StrCat(option->get_name(), " is for measurements on this host, and the cycles of ",
+                                    options.subject.file, " are computed: leave it out"));
+  }
+}
 
 struct Measured {
   std::vector<uint64_t> sorted;     ///< Nanoseconds of each invocation, ascending.
@@ -201,7 +210,10 @@ int Run(Options& options) {
   if (options.files.size() != 1) throw InputError("several models are measured only with --write-costs; give one");
   options.subject.file = options.files[0];
   if (!options.against.empty()) return RunAgainst(options);
-  if (NamesMachine(options.subject)) return BenchOnMachine(options.subject, options.json);
+  if (ForMachine(options.subject)) {
+    RefuseHostOptions(options);
+    return BenchOnMachine(options.subject, options.json);
+  }
   const Subject subject = LoadSubject(options.subject, options.measure.port, false);
   if (options.jitter.seconds > 0) return RunJitter(options, subject.plan);
   const PlanFile file(options.subject.file, subject.plan);
@@ -229,14 +241,15 @@ int Run(Options& options) {
 }  // namespace
 
 void AddBench(CLI::App& app, Action& action) {
-  CLI::App* verb =
-      app.add_subcommand("bench", "Measures the latency of a plan on this host, or of a model on an emulated machine");
+  CLI::App* verb = app.add_subcommand(
+      "bench", "Measures the latency of a plan on this host, or tells the cycles on an emulated machine");
   auto options = std::make_shared<Options>();
   verb->add_option("plan", options->files,
                    "A .takt plan, or a model that is converted first; with --write-costs several")
       ->required();
-  AddInputOptions(*verb, options->measure.inputs);
   AddModelOptions(*verb, options->subject);
+  const auto others = static_cast<ptrdiff_t>(verb->get_options().size());
+  AddInputOptions(*verb, options->measure.inputs);
   verb->add_option("--port", options->measure.port, "Kernels to run on")->capture_default_str();
   verb->add_option("--warmup", options->measure.warmup, "Invocations before the first measured one")
       ->check(CLI::Range(0, 1000000))
@@ -254,6 +267,8 @@ void AddBench(CLI::App& app, Action& action) {
       ->needs(duration);
   verb->add_flag("--realtime", options->jitter.realtime, "Measures jitter with memory locked and SCHED_FIFO")
       ->needs(duration);
+  const std::vector<CLI::Option*> all = verb->get_options();
+  options->host.assign(all.begin() + others, all.end());
   verb->add_option("--write-costs", options->write_costs,
                    "File for what each kernel's steps cost on this host (for convert --costs), instead")
       ->excludes(duration);
@@ -268,6 +283,7 @@ void AddBench(CLI::App& app, Action& action) {
           "  takt bench kws.takt\n"
           "  takt bench kws.takt --json --warmup 10 --iterations 1000\n"
           "  takt bench kws.tflite --target ethos-u55-128 --json   # cycles of the machine, not this host's time\n"
+          "  takt bench kws_npu.takt                               # the same, of a plan for a machine\n"
           "  takt bench kws.tflite --target ethos-u55-128 --against kws.json   # fails if a cycle changed\n"
           "  takt bench new.takt --against old.takt\n"
           "  takt bench kws.takt --port xnnpack --against reference\n"

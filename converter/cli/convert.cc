@@ -2,9 +2,7 @@
 #include "converter/backend/convert.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -27,7 +25,7 @@ namespace {
 
 struct Options {
   ModelOptions model;
-  std::string output, emit_c, emit_kernels, print_ir;
+  std::string output, emit_c, emit_kernels, print_ir, disassembly;
   bool json = false;
 };
 
@@ -108,8 +106,8 @@ int Run(Options& options) {
   std::vector<OutputFile> files;
   if (!options.emit_c.empty()) files = EmitC(file, options.emit_c);
   if (!options.emit_kernels.empty()) files.push_back(EmitKernels(file.plan(), options.emit_kernels));
+  if (!options.disassembly.empty()) files.push_back(DisassemblyFile(options.disassembly, file.plan()));
   files.push_back({options.output, std::move(made.plan)});
-  if (machine) std::ranges::copy(NpuFiles(options.model.npu, made), std::back_inserter(files));
   const Requirements need = PlanNeed(file, "reference");
   WriteFiles(files);
   if (options.json) {
@@ -137,7 +135,7 @@ void AddConvert(CLI::App& app, Action& action) {
   verb->add_option("model", options->model.file, "The .tflite or .onnx file")->required();
   verb->add_option("-o,--output", options->output, "The .takt file to write")->required();
   AddModelOptions(*verb, options->model);
-  AddNpuOptions(*verb, options->model.npu);
+  AddDisassemblyOption(*verb, options->disassembly);
   verb->add_flag("--debug", options->model.convert.debug, "Adds the sources of steps and tensors (compare needs them)");
   verb->add_flag("--state-in-place", options->model.convert.state_in_place,
                  "Update states where they are: fewer bytes, but a run that is cut short loses them");

@@ -1,4 +1,5 @@
-// Files and messages of the CLI. A fault of the input is an InputError, which main() prints and turns into exit code 1.
+// Files and messages of the CLI. A fault of the input is an InputError, which main() prints and turns into an exit
+// code.
 #ifndef TAKT_CONVERTER_CLI_FILES_H_
 #define TAKT_CONVERTER_CLI_FILES_H_
 
@@ -16,6 +17,12 @@ namespace takt::cli {
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// The command line asks for what cannot be: exit code 2.
+class UsageError : public InputError {
+ public:
+  using InputError::InputError;
 };
 
 /// The bytes of a regular, non-empty file; throws InputError.

@@ -24,7 +24,7 @@ namespace takt::cli {
 namespace {
 
 struct Options : ModelOptions {
-  std::string port = "reference", svg;
+  std::string port = "reference", svg, disassembly;
   bool json = false;
 };
 
@@ -35,7 +35,10 @@ bool IsOnnx(const std::string& path) {
 int InspectPlan(const Options& options, const std::vector<uint8_t>& bytes) {
   const PlanFile file(options.file, bytes);
   const Requirements need = PlanNeed(file, options.port);
-  if (!options.svg.empty()) WriteFiles({TextFile(options.svg, report::MemoryMapSvg(file.plan()))});
+  std::vector<OutputFile> files;
+  if (!options.svg.empty()) files.push_back(TextFile(options.svg, report::MemoryMapSvg(file.plan())));
+  if (!options.disassembly.empty()) files.push_back(DisassemblyFile(options.disassembly, file.plan()));
+  WriteFiles(files);
   if (options.json) {
     std::printf("%s\n", report::PlanJson(file.plan(), need).dump(2).c_str());
     return kDone;
@@ -50,6 +53,8 @@ int InspectPlan(const Options& options, const std::vector<uint8_t>& bytes) {
 
 /// What an operator that can't be read becomes is not known; all are listed, those that the importer refuses with why.
 int InspectModel(Options& options, const std::vector<uint8_t>& bytes) {
+  if (!options.svg.empty() || !options.disassembly.empty())
+    throw UsageError(absl::StrCat(options.file, ": is a model; --svg and --disassembly show a plan: convert it first"));
   const bool is_onnx = IsOnnx(options.file);
   std::optional<ir::Graph> imported;
   options.convert.on_stage = [&](const std::string&, const ir::Graph& graph) {
@@ -73,7 +78,7 @@ int InspectModel(Options& options, const std::vector<uint8_t>& bytes) {
 }
 
 int Run(Options& options) {
-  const std::vector<uint8_t> bytes = ReadFile(options.file);
+  const std::vector<uint8_t> bytes = ReadModelOrPlan(options);
   const bool is_model = IsTfliteModel(bytes) || IsOnnx(options.file);
   return is_model ? InspectModel(options, bytes) : InspectPlan(options, bytes);
 }
@@ -87,12 +92,14 @@ void AddInspect(CLI::App& app, Action& action) {
   verb->add_option("--port", options->port, "Kernels whose runtime arena is stated")->capture_default_str();
   AddModelOptions(*verb, *options);
   verb->add_option("--svg", options->svg, "File for the plan's memory map as a picture");
+  AddDisassemblyOption(*verb, options->disassembly);
   verb->add_flag("--json", options->json, "As JSON: arenas, steps, tensors; of a model: ops");
   verb->footer(
       std::string("Examples:\n"
                   "  takt inspect kws.takt           # arenas, steps, memory map, peak\n"
                   "  takt inspect kws.takt --json\n"
                   "  takt inspect kws.takt --svg map.svg\n"
+                  "  takt inspect kws.takt --disassembly kws.txt   # the command that a fault names by its offset\n"
                   "  takt inspect kws.tflite         # op by op: does it convert, into what, and if not, why?\n") +
       kExitCodes);
   verb->callback([options, &action] { action = [options] { return Run(*options); }; });

@@ -19,6 +19,10 @@
 namespace takt::cli {
 namespace {
 
+bool NamesMachine(const ModelOptions& options) {
+  return !options.npu.machine.empty() || npu::PresetJson(options.convert.target).has_value();
+}
+
 /// Throws InputError unless the target is a machine and the model converts.
 ConvertedModel Compile(const ModelOptions& options) {
   if (!NamesMachine(options)) {
@@ -48,7 +52,7 @@ struct Compiled {
 };
 
 Compiled Load(const ModelOptions& options) {
-  std::vector<uint8_t> bytes = ReadFile(options.file);
+  std::vector<uint8_t> bytes = ReadModelOrPlan(options);
   if (!IsPlan(bytes)) {
     ConvertedModel c = Compile(options);
     return {std::move(c.made.plan), std::move(c.made.graph), std::move(c.made.npu), std::move(*c.machine)};
@@ -90,16 +94,17 @@ void AddFileVerb(CLI::App& app, Action& action, const char* name, const char* wh
 
 }  // namespace
 
-bool NamesMachine(const ModelOptions& options) {
-  return !options.npu.machine.empty() || npu::PresetJson(options.convert.target).has_value();
+bool ForMachine(const ModelOptions& options) {
+  const std::vector<uint8_t> bytes = ReadModelOrPlan(options);
+  return IsPlan(bytes) ? PlanFile(options.file, bytes).plan().device_count() != 0 : NamesMachine(options);
 }
 
 int BenchOnMachine(const ModelOptions& options, bool json) {
-  const ConvertedModel c = Compile(options);
+  const Compiled c = Load(options);
   if (json) {
-    std::printf("%s\n", npu::ReportJson(c.made.graph, c.made.npu, *c.machine).dump(2).c_str());
+    std::printf("%s\n", npu::ReportJson(c.graph, c.npu, c.machine).dump(2).c_str());
   } else {
-    std::printf("%s on %s", options.file.c_str(), npu::ReportText(c.made.graph, c.made.npu, *c.machine).c_str());
+    std::printf("%s on %s", options.file.c_str(), npu::ReportText(c.graph, c.npu, c.machine).c_str());
   }
   return kDone;
 }

@@ -6,8 +6,8 @@
 
 namespace takt::cli {
 
-/// Whether --machine is given, or --target is a machine.
-bool NamesMachine(const ModelOptions& options);
+/// Whether the file is a plan for a machine, or a model that --target or --machine takes there. Throws InputError.
+bool ForMachine(const ModelOptions& options);
 /// Cycles, instead of this host's time. Throws InputError.
 int BenchOnMachine(const ModelOptions& options, bool json);
 

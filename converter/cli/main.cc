@@ -86,6 +86,9 @@ int main(int argc, char** argv) {
     return takt::cli::Main(argc, argv);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "takt: out of memory; the input asks for more than this machine has\n");
+  } catch (const takt::cli::UsageError& error) {
+    std::fprintf(stderr, "takt: %s\n", error.what());
+    return takt::cli::kWrongUsage;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "takt: %s\n", error.what());
   }

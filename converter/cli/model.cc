@@ -80,6 +80,7 @@ void AddImportOptions(CLI::App& verb, ModelOptions& options) {
 }
 
 void AddModelOptions(CLI::App& verb, ModelOptions& options) {
+  const auto before = static_cast<ptrdiff_t>(verb.get_options().size());
   AddNumericsOption(verb, options.convert.numerics);
   AddImportOptions(verb, options);
   AddCalibrationOptions(verb, options.calibration);
@@ -91,6 +92,19 @@ void AddModelOptions(CLI::App& verb, ModelOptions& options) {
                   "Cuts jobs and steps so that none takes longer, for deadlines and preemption")
       ->check(CLI::Range(1, 1000000000));
   verb.add_option("--costs", options.costs, "What steps cost on a CPU target: the file of takt bench --write-costs");
+  const std::vector<CLI::Option*> all = verb.get_options();
+  options.conversion.assign(all.begin() + before, all.end());
+}
+
+std::vector<uint8_t> ReadModelOrPlan(const ModelOptions& options) {
+  std::vector<uint8_t> bytes = ReadFile(options.file);
+  if (!IsPlan(bytes)) return bytes;
+  for (const CLI::Option* option : options.conversion) {
+    if (option->count() == 0) continue;
+    throw UsageError(absl::StrCat(options.file, ": is a plan, and ", option->get_name(),
+                                  " says how to convert a model: leave it out, or give the model"));
+  }
+  return bytes;
 }
 
 /// A file whose name ends in .onnx is ONNX, any other TFLite.

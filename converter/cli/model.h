@@ -20,6 +20,7 @@ struct ModelOptions {
   CalibrationOptions calibration;
   NpuOptions npu;
   ConvertOptions convert;
+  std::vector<const CLI::Option*> conversion;  ///< What AddModelOptions added.
 };
 
 /// --numerics.
@@ -33,6 +34,9 @@ struct ConvertedModel {
   Conversion made;
   std::optional<npu::MachineDescription> machine;  ///< Of targets that are NPUs.
 };
+/// The bytes of `options.file`, a model or a plan. Throws UsageError if an option is given that says how to convert a
+/// plan, which was converted already; InputError.
+std::vector<uint8_t> ReadModelOrPlan(const ModelOptions& options);
 /// Errors of the model are in `made.diagnostics`; those of files and options are thrown as InputError.
 ConvertedModel ConvertModel(ModelOptions options);
 

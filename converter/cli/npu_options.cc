@@ -9,14 +9,15 @@
 namespace takt::cli {
 
 void AddMachineOptions(CLI::App& verb, NpuOptions& options) {
-  verb.add_option("--machine", options.machine, "JSON description of a machine (ports/npu_emu/machines)");
+  verb.add_option("--machine", options.machine, "JSON description of a machine (ports/npu_emu/machines), as the target")
+      ->excludes(verb.get_option("--target"));
   verb.add_option("--set", options.overrides, "Changes the machine: array.width=4, memories.sram.read_latency=100")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-void AddNpuOptions(CLI::App& verb, NpuOptions& options) {
-  verb.add_option("--disassembly", options.disassembly, "File for the jobs' commands as text");
+void AddDisassemblyOption(CLI::App& verb, std::string& file) {
+  verb.add_option("--disassembly", file, "File for the commands of the plan's jobs as text");
 }
 
 std::optional<npu::MachineDescription> ResolveMachine(const NpuOptions& options, const std::string& target) {
@@ -40,16 +41,12 @@ std::optional<npu::MachineDescription> ResolveMachine(const NpuOptions& options,
   return machine;
 }
 
-std::vector<OutputFile> NpuFiles(const NpuOptions& options, const Conversion& made) {
-  std::vector<OutputFile> files;
-  if (!options.disassembly.empty()) {
-    std::string text;
-    for (const backend::JobSpec& job : made.npu.device.jobs) {
-      absl::StrAppend(&text, npu::Disassemble(std::as_bytes(std::span(job.stream))));
-    }
-    files.push_back(TextFile(options.disassembly, text));
-  }
-  return files;
+OutputFile DisassemblyFile(const std::string& path, const Plan& plan) {
+  std::string text;
+  for (uint32_t j = 0; j < plan.job_count(); ++j)
+    absl::StrAppend(&text, "job ", j, "\n", npu::Disassemble(plan.constant(plan.job(j).stream).bytes));
+  if (text.empty()) throw InputError("--disassembly shows the jobs of an NPU, and the plan has none of them");
+  return TextFile(path, text);
 }
 
 }  // namespace takt::cli

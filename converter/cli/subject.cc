@@ -24,12 +24,12 @@ ConvertedModel ConvertOrThrow(const ModelOptions& model) {
 }  // namespace
 
 std::vector<uint8_t> LoadPlan(const ModelOptions& model) {
-  std::vector<uint8_t> bytes = ReadFile(model.file);
+  std::vector<uint8_t> bytes = ReadModelOrPlan(model);
   return IsPlan(bytes) ? bytes : ConvertOrThrow(model).made.plan;
 }
 
 Subject LoadSubject(const ModelOptions& model, const std::string& port, bool layers) {
-  std::vector<uint8_t> bytes = ReadFile(model.file);
+  std::vector<uint8_t> bytes = ReadModelOrPlan(model);
   if (IsPlan(bytes)) {
     const PlanFile file(model.file, bytes);
     Subject subject{std::move(bytes), report::ProfilePlan(file.plan(), file.plan(), PlanNeed(file, port))};

@@ -20,7 +20,7 @@ struct Subject {
 /// The bytes of a plan, or of the plan that a model becomes. Throws InputError.
 std::vector<uint8_t> LoadPlan(const ModelOptions& model);
 
-/// `model.file` may be a plan; then the options of the conversion do nothing. With `layers`, a model's profile has the
+/// `model.file` may be a plan. With `layers`, a model's profile has the
 /// names of its nodes and the layers of its jobs, which no plan has. Throws InputError.
 Subject LoadSubject(const ModelOptions& model, const std::string& port, bool layers);
 

@@ -23,6 +23,13 @@ ModelLocation Where(const ir::Graph& graph, const StepSpec& step) {
   return {graph.name, node.sources.empty() ? -1 : node.sources[0], node.name, ""};
 }
 
+/// "conv2d", "unary logistic".
+std::string OpText(const ir::Graph& graph, const StepSpec& step) {
+  const ir::Node& node = graph.nodes[static_cast<size_t>(step.node)];
+  const std::string function = node.op == step.op ? node.StringOr("function", "") : "";
+  return absl::StrCat(OpName(step.op), function.empty() ? "" : " ", function);
+}
+
 bool IsWhole(const Group& group) {
   return group.layers[0].cascade >= 0 || group.layers[0].whole();
 }
@@ -69,6 +76,7 @@ class Compiler {
   void CloseHalves(Group group);
   bool Cut(const Group& group, const std::vector<LayerCost>& run, uint64_t whole);
   void CheckBound(size_t step, uint64_t cycles);
+  void WarnOfLongSteps();
   void AddJob(size_t first, JobBuilder& job);
 
   ir::Graph& graph_;
@@ -79,6 +87,11 @@ class Compiler {
   const MemoryPlan& memory_;
   Compilation made_;
   Group group_;
+  struct TooLong {
+    int count = 0;
+    uint64_t cycles = 0;  ///< Of the longest.
+  };
+  std::map<size_t, TooLong> too_long_;  ///< Jobs that exceed the bound though they cannot be split, by their step.
 };
 
 std::optional<Layer> Compiler::LayerOf(size_t step, std::string& reason) const {
@@ -150,17 +163,27 @@ std::optional<CompiledLayer> Compiler::Supported(size_t step) {
 void Compiler::Host(size_t step, const std::string& reason) {
   const uint64_t cycles = HostCycles(graph_, steps_[step], machine_);
   diagnostics_.Note(Where(graph_, steps_[step]),
-                    absl::StrCat(OpName(steps_[step].op), " stays on the host (", cycles, " cycles): ", reason));
+                    absl::StrCat(OpText(graph_, steps_[step]), " stays on the host (", cycles, " cycles): ", reason));
   made_.steps.push_back(steps_[step]);
+  made_.host_reasons[{steps_[step].node, steps_[step].op}] = reason;
   made_.device.costs.push_back(cycles);
 }
 
 void Compiler::CheckBound(size_t step, uint64_t cycles) {
   if (cycles <= max_step_cycles_) return;
-  diagnostics_.Warning(
-      Where(graph_, steps_[step]),
-      absl::StrCat(OpName(steps_[step].op), " takes ", cycles, " cycles, and --max-step-us allows ", max_step_cycles_,
-                   "; a tile is not split: use a smaller layer or a faster machine"));
+  TooLong& parts = too_long_[step];
+  ++parts.count;
+  parts.cycles = std::max(parts.cycles, cycles);
+}
+
+void Compiler::WarnOfLongSteps() {
+  for (const auto& [step, parts] : too_long_) {
+    const std::string jobs = parts.count == 1 ? "" : absl::StrCat(" in the longest of ", parts.count, " jobs");
+    diagnostics_.Warning(
+        Where(graph_, steps_[step]),
+        absl::StrCat(OpName(steps_[step].op), " takes ", parts.cycles, " cycles", jobs, ", and --max-step-us allows ",
+                     max_step_cycles_, "; a tile is not split: use a smaller layer or a faster machine"));
+  }
 }
 
 void Compiler::AddJob(size_t first, JobBuilder& job) {
@@ -297,6 +320,7 @@ Compilation Compiler::Run() {
     }
   }
   Close(std::exchange(group_, {}));
+  WarnOfLongSteps();
   if (made_.jobs.size() > kMaxJobs) {
     diagnostics_.Error({graph_.name, -1, "", ""}, absl::StrCat("takes ", made_.jobs.size(), " jobs, a device keeps ",
                                                                kMaxJobs, "; allow longer steps (--max-step-us)"));

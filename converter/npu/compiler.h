@@ -3,7 +3,9 @@
 #ifndef TAKT_CONVERTER_NPU_COMPILER_H_
 #define TAKT_CONVERTER_NPU_COMPILER_H_
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "converter/backend/job_spec.h"
@@ -40,6 +42,7 @@ struct CompiledJob {
 
 struct Compilation {
   std::vector<backend::StepSpec> steps;
+  std::map<std::pair<int, Op>, std::string> host_reasons;  ///< Why a node's steps of an op stay on the host.
   backend::DevicePart device;
   std::vector<CompiledJob> jobs;
 };

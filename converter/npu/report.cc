@@ -71,8 +71,11 @@ Json StepJson(const StepProfile& step, size_t index, const Machine& m) {
                {"start_cycle", step.start},
                {"cycles", step.cycles},
                {"ms", static_cast<double>(step.cycles) * 1e3 / static_cast<double>(m.clock_hz)},
-               {"bound_by", step.bound_by()}};
-  if (step.host()) return json;
+               {"bound_by", step.BoundText(m)}};
+  if (step.host()) {
+    json["reason"] = step.reason;
+    return json;
+  }
   json["job"] = step.job;
   json["macs"] = step.activity.macs;
   json["utilisation"] = step.Utilisation(m);
@@ -83,8 +86,26 @@ Json StepJson(const StepProfile& step, size_t index, const Machine& m) {
     json["memories"][m.memories[i].name] = {{"read_bytes", step.activity.read_bytes[i]},
                                             {"written_bytes", step.activity.written_bytes[i]}};
   }
-  for (int p = 1; p < kPipes; ++p) json["busy"][PipeName(static_cast<Pipe>(p))] = step.busy[p] >> m.tick_shift;
+  for (int p = 1; p < kPipes; ++p) {
+    const char* pipe = PipeName(static_cast<Pipe>(p));
+    json["busy"][pipe] = step.busy[p] >> m.tick_shift;
+    for (int q = 1; q < kPipes; ++q)
+      if (step.waiting[p][q] != 0)
+        json["waiting"][pipe][PipeName(static_cast<Pipe>(q))] = step.waiting[p][q] >> m.tick_shift;
+  }
   return json;
+}
+
+/// A line of the table.
+std::string StepText(const StepProfile& s, size_t index, const Machine& m) {
+  std::string text =
+      absl::StrFormat("  %4d %-18s %10d %-14s %5.1f%%", index, s.op, s.cycles, s.BoundText(m), 100 * s.Utilisation(m));
+  for (uint32_t i = 0; i < m.memory_count; ++i)
+    absl::StrAppendFormat(&text, " %10d", s.activity.read_bytes[i] + s.activity.written_bytes[i]);
+  absl::StrAppendFormat(&text, " %9.0f  %s%s\n",
+                        static_cast<double>(EnergyOf(s.activity, m).Sum()) / kFemtojoulesANanojoule, s.name,
+                        s.reason.empty() ? "" : absl::StrCat(" (", s.reason, ")"));
+  return text;
 }
 
 Json PipesJson(const Timing& t) {
@@ -191,27 +212,23 @@ Json ReportJson(const ir::Graph& graph, const Compilation& c, const MachineDescr
 }
 
 std::string ReportText(const ir::Graph& graph, const Compilation& c, const MachineDescription& machine) {
+  const Machine& m = machine.table;
   const Json json = ReportJson(graph, c, machine);
   std::string text = absl::StrFormat(
       "%s: %d cycles (%d on the NPU, %d on the host), %.3f ms, %.0f nJ on the NPU\n  %s\n  %s; %s\n",
       json["machine"].get<std::string>(), json["cycles"].get<uint64_t>(), json["npu_cycles"].get<uint64_t>(),
       json["host_cycles"].get<uint64_t>(), json["ms"].get<double>(), json["energy_nj"].get<double>(),
-      json["validation"].get<std::string>(), EnergyText(TotalActivity(c), machine.table), AreaText(machine.table));
-  absl::StrAppendFormat(&text, "  %4s %-18s %10s %-8s %6s %10s %9s  %s\n", "step", "op", "cycles", "bound by", "util",
-                        "bytes", "nJ", "name");
+      json["validation"].get<std::string>(), EnergyText(TotalActivity(c), m), AreaText(m));
+  absl::StrAppendFormat(&text, "  %4s %-18s %10s %-14s %6s", "step", "op", "cycles", "bound by", "util");
+  for (uint32_t i = 0; i < m.memory_count; ++i) absl::StrAppendFormat(&text, " %10s", m.memories[i].name);
+  absl::StrAppendFormat(&text, " %9s  %s\n", "nJ", "name (memories: bytes)");
   for (const Json& cascade : json["cascades"]) {
     absl::StrAppendFormat(&text, "  cascade of %d steps from %s: keeps %d bytes between them, %d are not moved\n",
                           cascade["steps"].size(), cascade["steps"][0].get<std::string>(),
                           cascade["kept_bytes"].get<uint64_t>(), cascade["saved_bytes"].get<uint64_t>());
   }
-  const std::vector<StepProfile> steps = ProfileSteps(graph, c, machine.table);
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const StepProfile& s = steps[i];
-    absl::StrAppendFormat(&text, "  %4d %-18s %10d %-8s %5.1f%% %10d %9.0f  %s\n", i, s.op, s.cycles, s.bound_by(),
-                          100 * s.Utilisation(machine.table), s.activity.Bytes(),
-                          static_cast<double>(EnergyOf(s.activity, machine.table).Sum()) / kFemtojoulesANanojoule,
-                          s.name);
-  }
+  const std::vector<StepProfile> steps = ProfileSteps(graph, c, m);
+  for (size_t i = 0; i < steps.size(); ++i) text += StepText(steps[i], i, m);
   return text;
 }
 

@@ -10,8 +10,8 @@
 
 namespace takt::npu {
 
-/// A line a step: cycles, bound by, utilisation, bytes, energy; what the figures were validated against; energy and
-/// area by their parts.
+/// A line a step: cycles, bound by, utilisation, bytes of each memory, energy, why it stays on the host; what the
+/// figures were validated against; energy and area by their parts.
 std::string ReportText(const ir::Graph& graph, const Compilation& compilation, const MachineDescription& machine);
 /// The same, with bytes by memory, and for each job its exposed round trips and the stalls of every pipe by cause. A
 /// part of energy or area that the machine does not state is null.

@@ -21,7 +21,11 @@ std::string TileText(const Tiling& t) {
 void AddTo(StepProfile& step, const StepProfile& stripe) {
   step.cycles += stripe.cycles, step.stripes += stripe.stripes;
   step.activity.Merge(stripe.activity);
-  for (int p = 0; p < kPipes; ++p) step.busy[p] += stripe.busy[p];
+  for (int p = 0; p < kPipes; ++p) {
+    step.busy[p] += stripe.busy[p];
+    for (int m = 0; m < kMaxMemories; ++m) step.moving[p][m] += stripe.moving[p][m];
+    for (int q = 0; q < kPipes; ++q) step.waiting[p][q] += stripe.waiting[p][q];
+  }
 }
 
 /// Adds up the spans of a job, layer by layer.
@@ -33,11 +37,23 @@ class Collector {
   }
 
   void Add(const Span& span) {
-    if (span.command.op == MicroOp::kSet || span.command.op == MicroOp::kWait) return;
-    times_.Add(span);
     Sums& sums = layers_[LayerAt(job_, span.position)];
+    const auto pipe = static_cast<int>(span.command.pipe);
+    if (span.command.op == MicroOp::kSet) {
+      setters_[span.command.as<Set>().event] = pipe;
+      return;
+    }
+    if (span.command.op == MicroOp::kWait) {
+      sums.step.waiting[pipe][setters_[span.command.as<Wait>().event]] += span.free - span.start;
+      return;
+    }
+    times_.Add(span);
     sums.first = std::min(sums.first, span.start);
-    sums.step.busy[static_cast<int>(span.command.pipe)] += span.free - span.start;
+    sums.step.busy[pipe] += span.free - span.start;
+    if (span.command.op == MicroOp::kCopy) {
+      const Traffic traffic = TrafficOf(machine_, stream_.header, span.command.as<Copy>());
+      if (traffic.memory >= 0) sums.step.moving[pipe][traffic.memory] += span.free - span.start;
+    }
     sums.step.activity.Count(machine_, stream_.header, span.command);
   }
 
@@ -77,6 +93,7 @@ class Collector {
   Stream stream_;
   std::vector<Sums> layers_;
   LayerTimes times_;
+  int setters_[kMaxEvents] = {};  ///< The pipe that sets each event.
 };
 
 }  // namespace
@@ -84,6 +101,12 @@ class Collector {
 const char* StepProfile::bound_by() const {
   if (host()) return "host";
   return PipeName(static_cast<Pipe>(std::max_element(busy, busy + kPipes) - busy));
+}
+
+std::string StepProfile::BoundText(const Machine& machine) const {
+  const auto* times = moving[std::max_element(busy, busy + kPipes) - busy];
+  const auto* longest = std::max_element(times, times + kMaxMemories);
+  return absl::StrCat(bound_by(), *longest == 0 ? "" : absl::StrCat(" (", machine.memories[longest - times].name, ")"));
 }
 
 double StepProfile::Utilisation(const Machine& machine) const {
@@ -158,6 +181,8 @@ std::vector<StepProfile> ProfileSteps(const ir::Graph& graph, const Compilation&
       step.op = OpName(c.steps[s].op);
       step.start = now;
       step.cycles = c.device.costs[s];
+      const auto reason = c.host_reasons.find({c.steps[s].node, c.steps[s].op});
+      if (reason != c.host_reasons.end()) step.reason = reason->second;
       steps.push_back(std::move(step));
     }
     now += c.device.costs[s];

@@ -18,13 +18,18 @@ struct StepProfile {
   uint64_t cycles = 0;      ///< From the end of the step before to its own: they sum to the network's cycles.
   Activity activity;        ///< None of a step of the host.
   Ticks busy[kPipes] = {};  ///< How long it holds each pipe.
-  std::string tile;         ///< "8x4x72 of 276, channels outside"; of a plan: not known
-  int cascade = -1;         ///< Of the memory plan, which it is computed in.
-  uint32_t stripes = 0;     ///< Then: times that it is begun.
+  Ticks moving[kPipes][kMaxMemories] = {};  ///< Of that: moving bytes of each memory.
+  Ticks waiting[kPipes][kPipes] = {};       ///< How long each pipe waits for events of every other.
+  std::string reason;                       ///< Why it stays on the host; of a plan: not known
+  std::string tile;                         ///< "8x4x72 of 276, channels outside"; of a plan: not known
+  int cascade = -1;                         ///< Of the memory plan, which it is computed in.
+  uint32_t stripes = 0;                     ///< Then: times that it is begun.
 
   bool host() const { return job < 0; }
   /// "host", or the pipe that it holds longest.
   const char* bound_by() const;
+  /// As bound_by; of a pipe that moves with the memory that it is busy with longest: "load (flash)".
+  std::string BoundText(const Machine& machine) const;
   /// MACs a cycle of those that the array could do.
   double Utilisation(const Machine& machine) const;
 };

@@ -238,8 +238,21 @@ class Machines(CliTest):
         self.assertRegex(self.succeeds("bench", MODEL, *self.NPU, *unknown),
                          r"nJ: array not stated, vector .*mm2: array not stated, buffers")
         self.assertIsNone(self.json("bench", MODEL, *self.NPU, *unknown)["energy_parts_nj"]["array"])
-        for word in (f"{bench['cycles']} cycles", "bound by", "util", "nJ", "validated against"):
+        for word in (f"{bench['cycles']} cycles", "bound by", "util", "nJ", "validated against", "sram", "flash"):
             self.assertIn(word, text)
+
+    def test_rows_say_what_bounds_them(self):
+        slow = ("--set", "memories.flash.bytes_per_cycle=1/8")
+        bench = self.json("bench", MODEL, *self.NPU, *slow)
+        self.assertIn("load (flash)", [step["bound_by"] for step in bench["steps"]])
+        for step in bench["steps"]:
+            self.assertEqual(step["on"] == "host", "reason" in step and "the NPU wants" in step["reason"], step)
+        waits = sum(step.get("waiting", {}).get("mac", {}).get("load", 0) for step in bench["steps"])
+        self.assertGreater(waits, 0)
+        self.assertLessEqual(waits, sum(job["pipes_ticks"]["mac"]["wait"]["load"] for job in bench["jobs"]))
+        text = self.succeeds("bench", MODEL, *self.NPU, *slow)
+        self.assertIn("load (flash)", text)
+        self.assertRegex(text, r"softmax .*\(the NPU wants that ")
 
     def test_stalls_sum_to_the_total(self):
         for job in self.json("bench", MODEL, *self.NPU)["jobs"]:
@@ -327,8 +340,7 @@ class Machines(CliTest):
             self.assertTrue(width > 0 and height > 0 and x >= 90 and x + width <= 1051 and y >= 0)
 
     def test_a_plan_brings_its_machine(self):
-        plan = self.root / "npu.takt"
-        self.json("convert", MODEL, *self.NPU, "-o", plan)
+        plan = self.npu_plan()
         slices = []
         for subject in ((MODEL, *self.NPU), (plan,)):
             self.succeeds("trace", *subject, "-o", self.out)
@@ -338,6 +350,47 @@ class Machines(CliTest):
         self.succeeds("report", plan, "-o", self.out)
         self.assertIn("see the description of ethos-u55-128; a plan does not tell", self.out.read_text())
         self.fails(1, ["is not for an emulated NPU", "--target"], "trace", self.plan, "-o", self.out)
+
+    def test_bench_of_a_plan_tells_its_cycles(self):
+        plan = self.npu_plan()
+        model, read = self.json("bench", MODEL, *self.NPU), self.json("bench", plan)
+        self.assertEqual((model["machine"], model["cycles"]), (read["machine"], read["cycles"]))
+        self.assertEqual([step["cycles"] for step in model["steps"]], [step["cycles"] for step in read["steps"]])
+        self.fails(2, ["--iterations", "computed", "leave it out"], "bench", plan, "--iterations", 5)
+        self.fails(2, ["--port", "computed"], "bench", MODEL, *self.NPU, "--port", "reference")
+
+    def test_a_plan_takes_no_options_of_a_conversion(self):
+        plan = self.npu_plan()
+        for verb in ("trace", "report"):
+            for option, value in (("--set", "array.width=8"), ("--target", "davinci-310"), ("--numerics", "tflite")):
+                self.fails(2, ["npu.takt: is a plan", option, "give the model"], verb, plan, option, value, "-o", self.out)
+        self.fails(2, "--set", "bench", plan, "--set", "array.width=8")
+        self.fails(2, "--target", "bench", self.plan, "--target", "cortex-m4")
+        self.fails(2, "--set", "inspect", plan, "--set", "array.width=8")
+        self.fails(2, ["--machine", "--target"], "trace", MODEL, *self.NPU, "--machine", plan, "-o", self.out)
+        self.assertFalse(self.out.exists())
+
+    def test_disassembly_is_the_same_of_model_and_plan(self):
+        plan, text = self.root / "listed.takt", self.root / "listed.txt"
+        self.json("convert", MODEL, *self.NPU, "-o", plan, "--disassembly", text)
+        self.succeeds("inspect", plan, "--disassembly", self.out)
+        self.assertEqual(self.out.read_text(), text.read_text())
+        self.assertRegex(self.out.read_text(), r"^job 0\n000000 load +copy from=base")
+        self.fails(1, "none", "inspect", self.plan, "--disassembly", self.root / "none.txt")
+        self.fails(2, ["--disassembly", "is a model"], "inspect", MODEL, "--disassembly", self.root / "none.txt")
+        self.assertFalse((self.root / "none.txt").exists())
+
+    def test_a_step_that_cannot_be_short_enough_is_one_warning(self):
+        done = takt("convert", MODEL, *self.NPU, "-o", self.out, "--max-step-us", 1)
+        warnings = [line for line in done.stderr.splitlines() if "--max-step-us allows" in line]
+        self.assertEqual(len(warnings), len({line.split(": warning")[0] for line in warnings}))
+        self.assertRegex(done.stderr, r"takes \d+ cycles in the longest of \d+ jobs, and --max-step-us allows 500")
+
+    def npu_plan(self):
+        plan = self.root / "npu.takt"
+        if not plan.exists():
+            self.json("convert", MODEL, *self.NPU, "-o", plan)
+        return plan
 
     def test_wrong_targets_and_machines(self):
         self.fails(1, ["cortex-m4", "is no machine", "ethos-u55-128"], "trace", MODEL, "--target", "cortex-m4", "-o", self.out)

@@ -55,13 +55,14 @@ size_t Middle(const Group& group) {
 class Compiler {
  public:
   Compiler(ir::Graph& graph, const std::vector<StepSpec>& steps, const Machine& machine, Diagnostics& diagnostics,
-           uint64_t max_step_cycles, const MemoryPlan& memory)
+           uint64_t max_step_cycles, const MemoryPlan& memory, TilingCache& tilings)
       : graph_(graph),
         steps_(steps),
         machine_(machine),
         diagnostics_(diagnostics),
         max_step_cycles_(max_step_cycles),
-        memory_(memory) {}
+        memory_(memory),
+        tilings_(tilings) {}
 
   Compilation Run();
 
@@ -85,6 +86,7 @@ class Compiler {
   Diagnostics& diagnostics_;
   const uint64_t max_step_cycles_;
   const MemoryPlan& memory_;
+  TilingCache& tilings_;
   Compilation made_;
   Group group_;
   struct TooLong {
@@ -113,20 +115,22 @@ bool Compiler::AddCascade(int cascade) {
   for (size_t s = c.first; s <= c.last; ++s) {
     const std::optional<Layer> layer = LayerOf(s, reason);
     if (!layer) return false;
-    layers.push_back(*layer);
+    layers.push_back(ByRows(graph_, *layer));
   }
-  const std::vector<Stripe> stripes = StripesOf(layers, c.stripe_rows);
-  const std::vector<uint32_t> rings = RingRows(layers, c.stripe_rows);
+  const StripeOrder order = OrderStripes(layers, c.stripe_rows);
   std::vector<Tiling> tilings(layers.size());
   for (size_t i = 0; i < layers.size(); ++i) {
     Layer part = layers[i];
     part.out_height = 0;
-    for (const Stripe& s : stripes) part.out_height = std::max(part.out_height, s.layer == i ? s.rows.size : 0);
+    for (const Stripe& s : order.stripes) part.out_height = std::max(part.out_height, s.layer == i ? s.rows.size : 0);
     const uint64_t read = InputExtent(part.out_height, part.stride_h, part.kernel_h, part.dilation_h);
     part.height = static_cast<uint32_t>(std::min<uint64_t>(part.height, read));
-    if (!ChooseTiling(machine_, part, tilings[i], reason)) return false;
+    if (!tilings_.Choose(machine_, part, tilings[i], reason)) return false;
   }
-  for (const Stripe& stripe : stripes) {
+  const auto reads_inside = [&](const Layer& reader) {
+    return std::ranges::any_of(layers, [&](const Layer& l) { return reader.x == l.y || reader.skip == l.y; });
+  };
+  for (const Stripe& stripe : order.stripes) {
     CompiledLayer made;
     made.step = c.first + stripe.layer;
     made.node = steps_[made.step].node;
@@ -134,8 +138,8 @@ bool Compiler::AddCascade(int cascade) {
     made.tiling = tilings[stripe.layer];
     made.part = {stripe.rows, {0, TileCount(made.layer, made.tiling, stripe.rows.size)}};
     made.cascade = cascade;
-    made.ring_rows = made.step == c.last ? 0 : rings[stripe.layer];
-    made.reads_stored = stripe.layer != 0 || stripe.rows.first == 0;
+    made.ring_rows = made.step == c.last ? 0 : order.ring_rows[stripe.layer];
+    made.reads_stored = stripe.rows.first == 0 || reads_inside(made.layer);
     group_.layers.push_back(std::move(made));
   }
   return true;
@@ -148,7 +152,7 @@ std::optional<CompiledLayer> Compiler::Supported(size_t step) {
   made.node = steps_[step].node;
   if (auto layer = LayerOf(step, reason)) {
     made.layer = *layer;
-    if (ChooseTiling(machine_, made.layer, made.tiling, reason)) {
+    if (tilings_.Choose(machine_, made.layer, made.tiling, reason)) {
       made.part = {{0, made.layer.out_height}, {0, TileCount(made.layer, made.tiling)}};
       return made;
     }
@@ -354,8 +358,15 @@ uint64_t HostCycles(const ir::Graph& graph, const StepSpec& step, const Machine&
 }
 
 Compilation Compile(ir::Graph& graph, const std::vector<StepSpec>& steps, const Machine& machine,
-                    Diagnostics& diagnostics, uint64_t max_step_cycles, const MemoryPlan& memory) {
-  return Compiler(graph, steps, machine, diagnostics, max_step_cycles, memory).Run();
+                    Diagnostics& diagnostics, uint64_t max_step_cycles, const MemoryPlan& memory,
+                    TilingCache& tilings) {
+  return Compiler(graph, steps, machine, diagnostics, max_step_cycles, memory, tilings).Run();
+}
+
+Compilation Compile(ir::Graph& graph, const std::vector<StepSpec>& steps, const Machine& machine,
+                    Diagnostics& diagnostics, uint64_t max_step_cycles) {
+  TilingCache tilings;
+  return Compile(graph, steps, machine, diagnostics, max_step_cycles, {}, tilings);
 }
 
 }  // namespace takt::npu

@@ -12,7 +12,7 @@
 #include "converter/backend/step_builder.h"
 #include "converter/base/diagnostics.h"
 #include "converter/npu/cascade.h"
-#include "converter/npu/tiling.h"
+#include "converter/npu/tiling_cache.h"
 #include "ports/npu_emu/model/timing.h"
 
 namespace takt::npu {
@@ -49,9 +49,12 @@ struct Compilation {
 
 /// Replaces runs of steps that the NPU can run by Submit and Wait. What stays on the host is named with its reason and
 /// its cost. Jobs longer than `max_step_cycles` are split between layers, a layer between tiles; what stays longer is a
-/// warning; a cascade is not split. The same input gives the same output.
+/// warning; a cascade is not split. `tilings` are those of earlier compilations for the machine. The same input gives
+/// the same output.
 Compilation Compile(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine,
-                    Diagnostics& diagnostics, uint64_t max_step_cycles = UINT64_MAX, const MemoryPlan& memory = {});
+                    Diagnostics& diagnostics, uint64_t max_step_cycles, const MemoryPlan& memory, TilingCache& tilings);
+Compilation Compile(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine,
+                    Diagnostics& diagnostics, uint64_t max_step_cycles = UINT64_MAX);
 
 /// Cycles of a step on the machine's host: a fixed part, one for each element of its largest operand that is no
 /// constant, one for each inner iteration that its op's rule counts.

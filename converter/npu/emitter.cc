@@ -271,13 +271,13 @@ void LayerEmitter::RunVectorTile(const Tile& tile) {
   BeforeFeatures();
   const Address x = e_.skip_.Acquire(w_);
   if (l_.kind == LayerKind::kAdd) {
-    const Address b = Plus(x, tile.x.size);
-    EmitRun(w_, e_.m_.feature_pipe, Plus(place_.x.at, tile.x.first), x, tile.x.size);
-    EmitRun(w_, e_.m_.feature_pipe, Plus(place_.skip.at, tile.x.first), b, tile.x.size);
+    const Address b = Plus(x, uint64_t{tile.y.size} * tile.x.size);
+    EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.width, l_.channels, tile.y, tile.x, tile.c, x, false);
+    EmitBox(w_, e_.m_.feature_pipe, place_.skip, l_.width, l_.channels, tile.y, tile.x, tile.c, b, false);
     e_.skip_.Publish(w_);
     Add add = AddOf(*l_.add, l_.numerics);
     add.a = e_.skip_.Take(w_), add.b = b, add.y = e_.out_.Acquire(w_);
-    add.row_bytes = tile.x.size;
+    add.rows = tile.y.size, add.row_bytes = tile.x.size;
     w_.Emit(Pipe::kVector, add);
   } else {
     Pool pool;

@@ -15,10 +15,13 @@ class MemorySearch {
  public:
   MemorySearch(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine);
 
-  /// Makes cascades as long as one of them lowers what goes beyond `limit`: each time the one that costs least for a
-  /// byte and step saved, in place of those that it overlaps. Ties by the first step, then fewer steps, then more rows.
-  /// Whether all fits now.
-  bool AddCascades(int64_t limit, MemoryPlan& plan) const;
+  /// The least that cascades alone can do with.
+  int64_t LeastBytes() const;
+  /// The cheapest cascades for a limit, where a byte beyond it costs, during each step, `price` quarters of the time
+  /// that it takes from the spill memory. One that keeps more than the limit is none if there is a spill memory.
+  std::vector<Cascade> FindCascades(int64_t limit, uint32_t price) const;
+  /// Of a byte, if fitting comes first, and the cost of cascades second.
+  static constexpr uint32_t kAnyPrice = UINT32_MAX;
   /// Moves tensors to the spill memory until the rest fits: of those that live at the peak one that fewest steps touch,
   /// then the smallest that suffices, else the largest; ties by number. False if nothing is left to move.
   bool Spill(int64_t limit, MemoryPlan& plan) const;
@@ -29,29 +32,39 @@ class MemorySearch {
     int64_t bytes = 0;
     int32_t first = 0, last = 0;
     uint32_t uses = 0;   ///< Steps that touch it.
-    bool inner = false;  ///< Written by one step, read by the next, touched by no other.
+    bool inner = false;  ///< One layer writes it, all that read it are layers that go over its rows.
+
+    bool InnerOf(const Cascade& c) const {
+      return inner && first >= static_cast<int32_t>(c.first) && last <= static_cast<int32_t>(c.last);
+    }
   };
   struct Candidate {
     Cascade cascade;
+    std::vector<uint32_t> ring_rows;
+    int64_t load = 0;   ///< Bytes that live during its steps.
+    int64_t kept = 0;   ///< Those between its steps.
     uint64_t cost = 0;  ///< Ticks of reading weights again and of waiting for stripes.
+
+    uint64_t steps() const { return cascade.last - cascade.first + 1; }
   };
   void Touch(ir::TensorId id, int32_t step);
+  bool IsInner(const Block& block) const;
+  bool can_spill() const { return machine_.spill_memory != machine_.feature_memory; }
   void FindJobs();
   void FindCandidates();
-  void AddCandidates(size_t first, size_t last);
-  std::vector<Layer> LayersOf(const Cascade& cascade) const;
-  uint64_t Cost(const Cascade& cascade) const;
-  std::vector<Block> BlocksOf(const MemoryPlan& plan) const;
-  std::vector<int64_t> Loads(const MemoryPlan& plan) const;
-  /// Bytes above the limit, summed over steps.
-  int64_t Beyond(int64_t limit, const MemoryPlan& plan) const;
+  void AddCandidates(size_t first, const std::vector<Layer>& layers);
+  uint64_t Cost(const std::vector<Layer>& layers, const std::vector<Stripe>& stripes) const;
+  const Candidate& CandidateOf(const Cascade& cascade) const;
+  /// The blocks as a cascade leaves them: those that its steps touch live during all of them.
+  void Apply(const Candidate& candidate, std::vector<Block>& blocks) const;
+  std::vector<int64_t> Loads(const std::vector<Block>& blocks) const;
 
   const ir::Graph& graph_;
   const std::vector<backend::StepSpec>& steps_;
   const Machine& machine_;
-  std::vector<std::optional<Layer>> layers_;
-  std::vector<Block> blocks_;  ///< By root.
-  std::vector<Candidate> candidates_;
+  std::vector<std::optional<Layer>> layers_;        ///< By rows.
+  std::vector<Block> blocks_;                       ///< By root.
+  std::vector<std::vector<Candidate>> candidates_;  ///< By first step.
 };
 
 }  // namespace takt::npu

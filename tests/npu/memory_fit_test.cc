@@ -2,11 +2,9 @@
 // error says how much is missing.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstring>
 
 #include "converter/backend/convert.h"
-#include "converter/npu/cascade.h"
 #include "converter/npu/machine_json.h"
 #include "converter/npu/step_profile.h"
 #include "engine/plan/plan.h"
@@ -14,33 +12,6 @@
 
 namespace takt::npu {
 namespace {
-
-Layer Convolution(uint32_t height, uint32_t kernel, uint32_t stride) {
-  Layer l;
-  l.height = l.width = height;
-  l.kernel_h = l.kernel_w = kernel, l.stride_h = l.stride_w = stride, l.pad_top = l.pad_left = kernel / 2;
-  l.out_height = l.out_width = (height + stride - 1) / stride;
-  return l;
-}
-
-using Rows = std::vector<std::array<uint32_t, 3>>;
-Rows RowsOf(const std::vector<Stripe>& stripes) {
-  Rows rows;
-  for (const Stripe& s : stripes) rows.push_back({static_cast<uint32_t>(s.layer), s.rows.first, s.rows.size});
-  return rows;
-}
-
-TEST(Cascade, ComputesEachRowOnceAndBeforeItIsRead) {
-  const std::vector<Layer> layers = {Convolution(6, 1, 1), Convolution(6, 3, 1)};
-  EXPECT_EQ(RowsOf(StripesOf(layers, 2)), (Rows{{0, 0, 3}, {1, 0, 2}, {0, 3, 2}, {1, 2, 2}, {0, 5, 1}, {1, 4, 2}}));
-  EXPECT_EQ(RingRows(layers, 2), (std::vector<uint32_t>{4, 6}));
-}
-
-TEST(Cascade, StridedLayersReadAhead) {
-  const std::vector<Layer> layers = {Convolution(8, 1, 1), Convolution(8, 3, 2), Convolution(4, 1, 1)};
-  EXPECT_EQ(RowsOf(StripesOf(layers, 2)), (Rows{{0, 0, 4}, {1, 0, 2}, {2, 0, 2}, {0, 4, 4}, {1, 2, 2}, {2, 2, 2}}));
-  EXPECT_EQ(RingRows(layers, 2), (std::vector<uint32_t>{5, 2, 4}));
-}
 
 /// What a conversion made of a feature memory of so many bytes.
 struct Fit {

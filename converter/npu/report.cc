@@ -120,7 +120,7 @@ Json PipesJson(const Timing& t) {
   return json;
 }
 
-/// What the layers of a cascade keep of the tensors between them, and what would be written and read without it.
+/// What the layers of a cascade keep of the tensors between them, and the feature memory that the rest would take.
 Json CascadesJson(const ir::Graph& graph, const Compilation& c) {
   std::map<int, Json> cascades;
   for (const CompiledJob& job : c.jobs) {
@@ -133,7 +133,7 @@ Json CascadesJson(const ir::Graph& graph, const Compilation& c) {
       if (compiled.ring_rows == 0) continue;
       const uint64_t kept = uint64_t{compiled.ring_rows} * l.out_width * l.out_channels;
       json["kept_bytes"] = json.value("kept_bytes", uint64_t{0}) + kept;
-      json["saved_bytes"] = json.value("saved_bytes", uint64_t{0}) + 2 * l.out_elements();
+      json["saved_bytes"] = json.value("saved_bytes", uint64_t{0}) + l.out_elements() - kept;
     }
   }
   Json list = Json::array();
@@ -223,7 +223,8 @@ std::string ReportText(const ir::Graph& graph, const Compilation& c, const Machi
   for (uint32_t i = 0; i < m.memory_count; ++i) absl::StrAppendFormat(&text, " %10s", m.memories[i].name);
   absl::StrAppendFormat(&text, " %9s  %s\n", "nJ", "name (memories: bytes)");
   for (const Json& cascade : json["cascades"]) {
-    absl::StrAppendFormat(&text, "  cascade of %d steps from %s: keeps %d bytes between them, %d are not moved\n",
+    absl::StrAppendFormat(&text,
+                          "  cascade of %d steps from %s: keeps %d bytes between them, which saves %d of memory\n",
                           cascade["steps"].size(), cascade["steps"][0].get<std::string>(),
                           cascade["kept_bytes"].get<uint64_t>(), cascade["saved_bytes"].get<uint64_t>());
   }

@@ -168,8 +168,8 @@ std::string Cascades(const ir::Graph& graph, const npu::Compilation& c, const np
       "<h2>Cascades</h2>\n<p class=\"note\">Layers that run stripe by stripe and keep just the rows in use "
       "between them.</p>\n<ul>\n";
   for (const auto& cascade : cascades) {
-    absl::StrAppendFormat(&html, "<li>%d layers: %s between them, %s need not be moved</li>\n", cascade["steps"].size(),
-                          ByteText(cascade["kept_bytes"].get<uint64_t>()),
+    absl::StrAppendFormat(&html, "<li>%d layers: %s kept between them, which saves %s of memory</li>\n",
+                          cascade["steps"].size(), ByteText(cascade["kept_bytes"].get<uint64_t>()),
                           ByteText(cascade["saved_bytes"].get<uint64_t>()));
   }
   return html + "</ul>\n";

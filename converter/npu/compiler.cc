@@ -77,7 +77,7 @@ class Compiler {
   void CloseHalves(Group group);
   bool Cut(const Group& group, const std::vector<LayerCost>& run, uint64_t whole);
   void CheckBound(size_t step, uint64_t cycles);
-  void WarnOfLongSteps();
+  void RefuseLongSteps();
   void AddJob(size_t first, JobBuilder& job);
 
   ir::Graph& graph_;
@@ -125,7 +125,7 @@ bool Compiler::AddCascade(int cascade) {
     for (const Stripe& s : order.stripes) part.out_height = std::max(part.out_height, s.layer == i ? s.rows.size : 0);
     const uint64_t read = InputExtent(part.out_height, part.stride_h, part.kernel_h, part.dilation_h);
     part.height = static_cast<uint32_t>(std::min<uint64_t>(part.height, read));
-    if (!tilings_.Choose(machine_, part, tilings[i], reason)) return false;
+    if (!tilings_.Choose(machine_, part, max_step_cycles_, tilings[i], reason)) return false;
   }
   const auto reads_inside = [&](const Layer& reader) {
     return std::ranges::any_of(layers, [&](const Layer& l) { return reader.x == l.y || reader.skip == l.y; });
@@ -152,7 +152,7 @@ std::optional<CompiledLayer> Compiler::Supported(size_t step) {
   made.node = steps_[step].node;
   if (auto layer = LayerOf(step, reason)) {
     made.layer = *layer;
-    if (tilings_.Choose(machine_, made.layer, made.tiling, reason)) {
+    if (tilings_.Choose(machine_, made.layer, max_step_cycles_, made.tiling, reason)) {
       made.part = {{0, made.layer.out_height}, {0, TileCount(made.layer, made.tiling)}};
       return made;
     }
@@ -180,13 +180,13 @@ void Compiler::CheckBound(size_t step, uint64_t cycles) {
   parts.cycles = std::max(parts.cycles, cycles);
 }
 
-void Compiler::WarnOfLongSteps() {
+void Compiler::RefuseLongSteps() {
   for (const auto& [step, parts] : too_long_) {
     const std::string jobs = parts.count == 1 ? "" : absl::StrCat(" in the longest of ", parts.count, " jobs");
-    diagnostics_.Warning(
+    diagnostics_.Error(
         Where(graph_, steps_[step]),
         absl::StrCat(OpName(steps_[step].op), " takes ", parts.cycles, " cycles", jobs, ", and --max-step-us allows ",
-                     max_step_cycles_, "; a tile is not split: use a smaller layer or a faster machine"));
+                     max_step_cycles_, "; its tiles are as short as they get: use a longer bound or a faster machine"));
   }
 }
 
@@ -324,7 +324,7 @@ Compilation Compiler::Run() {
     }
   }
   Close(std::exchange(group_, {}));
-  WarnOfLongSteps();
+  RefuseLongSteps();
   if (made_.jobs.size() > kMaxJobs) {
     diagnostics_.Error({graph_.name, -1, "", ""}, absl::StrCat("takes ", made_.jobs.size(), " jobs, a device keeps ",
                                                                kMaxJobs, "; allow longer steps (--max-step-us)"));

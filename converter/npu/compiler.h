@@ -48,9 +48,9 @@ struct Compilation {
 };
 
 /// Replaces runs of steps that the NPU can run by Submit and Wait. What stays on the host is named with its reason and
-/// its cost. Jobs longer than `max_step_cycles` are split between layers, a layer between tiles; what stays longer is a
-/// warning; a cascade is not split. `tilings` are those of earlier compilations for the machine. The same input gives
-/// the same output.
+/// its cost. Jobs longer than `max_step_cycles` are split between layers, a layer between tiles, which are chosen short
+/// enough where they can be; what stays longer is an error; a cascade is not split. `tilings` are those of earlier
+/// compilations for the machine and bound. The same input gives the same output.
 Compilation Compile(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine,
                     Diagnostics& diagnostics, uint64_t max_step_cycles, const MemoryPlan& memory, TilingCache& tilings);
 Compilation Compile(ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Machine& machine,

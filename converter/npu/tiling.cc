@@ -207,6 +207,15 @@ uint32_t Broken(const Machine& m, const Layer& l, const Tiling& t) {
   return (t.out_width != l.out_width ? 1 : 0) + (t.in_channels != l.channels ? 1 : 0);
 }
 
+/// Ticks that a job of one tile takes above `most_cycles`, less an eighth, by which estimates may be short.
+uint64_t Excess(const Machine& m, const Layer& l, const Tiling& t, uint64_t most_cycles) {
+  if (most_cycles > UINT64_MAX >> m.tick_shift) return 0;
+  Layer tile = l;
+  tile.out_height = t.out_height, tile.out_width = t.out_width, tile.out_channels = t.out_channels;
+  const uint64_t ticks = Estimator(m, tile)(t) + (uint64_t{m.job_cycles} << m.tick_shift);
+  return ticks - std::min(ticks, (most_cycles - most_cycles / 8) << m.tick_shift);
+}
+
 uint32_t Granule(const Machine& m) {
   switch (m.array.kind) {
     case ArrayKind::kUblock:
@@ -224,7 +233,8 @@ uint32_t TileCount(const Layer& layer, const Tiling& tiling, uint32_t rows) {
                                CeilDiv(layer.out_channels, tiling.out_channels));
 }
 
-bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, std::string& reason) {
+bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, std::string& reason,
+                  uint64_t most_cycles) {
   const bool blocks = machine.array.kind == ArrayKind::kUblock && layer.kind != LayerKind::kAdd;
   const uint32_t any = 0xFFFF;
   const uint32_t granule = Granule(machine);
@@ -232,8 +242,8 @@ bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, st
   const Estimator estimate(machine, layer);
   const auto key = [&](const Tiling& t) {
     const uint64_t tiles = TileCount(layer, t) * CeilDiv(layer.channels, t.in_channels);
-    return std::tuple(Broken(machine, layer, t), Coarse(t.estimate), tiles, t.estimate, ~t.out_channels, ~t.out_height,
-                      ~t.out_width, ~t.in_channels, !t.channels_outer);
+    return std::tuple(Excess(machine, layer, t, most_cycles), Broken(machine, layer, t), Coarse(t.estimate), tiles,
+                      t.estimate, ~t.out_channels, ~t.out_height, ~t.out_width, ~t.in_channels, !t.channels_outer);
   };
   bool found = false;
   const auto widths = layer.kind == LayerKind::kAdd ? ChannelParts(layer.out_width, 1, any)

@@ -24,10 +24,11 @@ TilingCache::Key TilingCache::KeyOf(const Layer& l) {
           operands};
 }
 
-bool TilingCache::Choose(const Machine& machine, const Layer& layer, Tiling& tiling, std::string& reason) {
+bool TilingCache::Choose(const Machine& machine, const Layer& layer, uint64_t most_cycles, Tiling& tiling,
+                         std::string& reason) {
   const auto [at, fresh] = choices_.try_emplace(KeyOf(layer));
   Choice& choice = at->second;
-  if (fresh) choice.found = ChooseTiling(machine, layer, choice.tiling, choice.reason);
+  if (fresh) choice.found = ChooseTiling(machine, layer, choice.tiling, choice.reason, most_cycles);
   tiling = choice.tiling;
   if (!choice.found) reason = choice.reason;
   return choice.found;

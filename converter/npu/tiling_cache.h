@@ -10,10 +10,11 @@
 
 namespace takt::npu {
 
-/// ChooseTiling for one machine, once for layers of the same geometry whose operands lie in the same memories.
+/// ChooseTiling for one machine and bound, once for layers of the same geometry whose operands lie in the same
+/// memories.
 class TilingCache {
  public:
-  bool Choose(const Machine& machine, const Layer& layer, Tiling& tiling, std::string& reason);
+  bool Choose(const Machine& machine, const Layer& layer, uint64_t most_cycles, Tiling& tiling, std::string& reason);
 
  private:
   using Key = std::array<uint32_t, 18>;

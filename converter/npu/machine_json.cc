@@ -280,6 +280,24 @@ void CheckTile(const Machine& m, const std::string& origin, Diagnostics& diagnos
   }
 }
 
+/// The key under which what breaks a rule is described; empty if the rule's text says it.
+std::string PlaceOf(const BrokenRule& broken, const Machine& m) {
+  switch (broken.rule) {
+    case MachineRule::kBandwidth:
+    case MachineRule::kBurst:
+    case MachineRule::kLatency:
+      return absl::StrCat("memories.", m.memories[broken.part].name);
+    case MachineRule::kBuffer:
+    case MachineRule::kGranule:
+    case MachineRule::kBanks:
+      return absl::StrCat("buffers.", BufferName(static_cast<Buffer>(broken.part)));
+    case MachineRule::kPort:
+      return absl::StrCat("routes.", PipeName(static_cast<Pipe>(broken.part)));
+    default:
+      return "";
+  }
+}
+
 /// A buffer may be given as its bytes.
 void ExpandBuffers(Json& json) {
   if (!json.is_object() || !json.contains("buffers") || !json["buffers"].is_object()) return;
@@ -335,9 +353,11 @@ std::optional<MachineDescription> ParseMachine(std::string_view text, const std:
   }
   MachineDescription made = Parser(origin, found).Parse(json);
   if (found.ok()) {
-    const MachineRule rule = CheckMachine(made.table);
-    if (rule != MachineRule::kOk) found.Error({origin, -1, "", ""}, MachineRuleText(rule));
-    if (rule == MachineRule::kOk) CheckTile(made.table, origin, found);
+    const BrokenRule broken = CheckMachine(made.table);
+    if (broken.rule != MachineRule::kOk)
+      found.Error({origin, -1, "", PlaceOf(broken, made.table)}, MachineRuleText(broken.rule));
+    else
+      CheckTile(made.table, origin, found);
   }
   for (const Diagnostic& d : found.all()) diagnostics.Error(d.where, d.message);
   if (!found.ok()) return std::nullopt;

@@ -380,10 +380,10 @@ class Machines(CliTest):
         self.fails(2, ["--disassembly", "is a model"], "inspect", MODEL, "--disassembly", self.root / "none.txt")
         self.assertFalse((self.root / "none.txt").exists())
 
-    def test_a_step_that_cannot_be_short_enough_is_one_warning(self):
+    def test_a_step_that_cannot_be_short_enough_is_one_error(self):
         done = takt("convert", MODEL, *self.NPU, "-o", self.out, "--max-step-us", 1)
-        warnings = [line for line in done.stderr.splitlines() if "--max-step-us allows" in line]
-        self.assertEqual(len(warnings), len({line.split(": warning")[0] for line in warnings}))
+        errors = [line for line in done.stderr.splitlines() if "--max-step-us allows" in line]
+        self.assertEqual(len(errors), len({line.split(": error")[0] for line in errors}))
         self.assertRegex(done.stderr, r"takes \d+ cycles in the longest of \d+ jobs, and --max-step-us allows 500")
 
     def npu_plan(self):

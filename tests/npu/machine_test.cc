@@ -101,6 +101,14 @@ TEST(Machine, EveryBufferHoldsWhatTheArrayTakesAtOnce) {
   EXPECT_NE(ErrorsOf(*PresetJson("gemmini-16x16"), {"buffers.weight=256"}).find("128 are missing"), std::string::npos);
 }
 
+TEST(Machine, ABrokenRuleNamesThePart) {
+  const std::string_view preset = *PresetJson("ethos-u55-256");
+  EXPECT_NE(ErrorsOf(preset, {"memories.flash.bytes_per_cycle=0"}).find("memories.flash: error: "), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"memories.sram.burst_bytes=0"}).find("memories.sram: error: "), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"buffers.output=32"}).find("buffers.output: error: "), std::string::npos);
+  EXPECT_NE(ErrorsOf(preset, {"routes.store=0"}).find("routes.store: error: "), std::string::npos);
+}
+
 TEST(Machine, UnknownKeysAreErrors) {
   std::string json(*PresetJson("ethos-u55-128"));
   json.insert(1, "\"colour\": 1,");

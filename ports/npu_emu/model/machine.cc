@@ -23,33 +23,34 @@ constexpr bool IsPowerOfTwo(uint32_t n) {
   return n != 0 && (n & (n - 1)) == 0;
 }
 
-MachineRule CheckMemories(const Machine& m) {
+BrokenRule CheckMemories(const Machine& m) {
   if (m.memory_count < 1 || m.memory_count > kMaxMemories || m.feature_memory >= m.memory_count ||
       m.constant_memory >= m.memory_count || m.spill_memory >= m.memory_count) {
-    return MachineRule::kMemories;
+    return {MachineRule::kMemories};
   }
   for (uint32_t i = 0; i < m.memory_count; ++i) {
     const Memory& mem = m.memories[i];
-    if (!Positive(mem.bytes_per_cycle)) return MachineRule::kBandwidth;
+    if (!Positive(mem.bytes_per_cycle)) return {MachineRule::kBandwidth, i};
     if (mem.burst_bytes < 1 || mem.burst_bytes > 65536 || mem.outstanding < 1 || mem.outstanding > 65536) {
-      return MachineRule::kBurst;
+      return {MachineRule::kBurst, i};
     }
-    if (mem.read_latency >= kMaxCycles || mem.write_latency >= kMaxCycles) return MachineRule::kLatency;
+    if (mem.read_latency >= kMaxCycles || mem.write_latency >= kMaxCycles) return {MachineRule::kLatency, i};
   }
-  return MachineRule::kOk;
+  return {};
 }
 
-MachineRule CheckBuffers(const Machine& m) {
-  for (int b = 0; b <= static_cast<int>(Buffer::kSkip); ++b) {
-    if (!BufferOk(m.buffers[b].bytes)) return MachineRule::kBuffer;
+BrokenRule CheckBuffers(const Machine& m) {
+  for (uint32_t b = 0; b <= static_cast<uint32_t>(Buffer::kSkip); ++b) {
+    if (!BufferOk(m.buffers[b].bytes)) return {MachineRule::kBuffer, b};
   }
   const uint32_t a = m.buffer(Buffer::kFeatureA), w = m.buffer(Buffer::kWeightB);
-  if ((a != 0 || w != 0) && !(BufferOk(a) && BufferOk(w))) return MachineRule::kLevels;
-  for (const BufferSpec& b : m.buffers) {
-    if (!IsPowerOfTwo(b.granule) || (b.bytes != 0 && b.granule > b.bytes / kSlots)) return MachineRule::kGranule;
-    if (!IsPowerOfTwo(b.banks) || b.banks > kMaxBanks || b.ports >= kPipes) return MachineRule::kBanks;
+  if ((a != 0 || w != 0) && !(BufferOk(a) && BufferOk(w))) return {MachineRule::kLevels};
+  for (uint32_t i = 0; i < kBuffers; ++i) {
+    const BufferSpec& b = m.buffers[i];
+    if (!IsPowerOfTwo(b.granule) || (b.bytes != 0 && b.granule > b.bytes / kSlots)) return {MachineRule::kGranule, i};
+    if (!IsPowerOfTwo(b.banks) || b.banks > kMaxBanks || b.ports >= kPipes) return {MachineRule::kBanks, i};
   }
-  return MachineRule::kOk;
+  return {};
 }
 
 MachineRule CheckArray(const Machine& m) {
@@ -64,20 +65,21 @@ MachineRule CheckArray(const Machine& m) {
   return a.weights_per_cycle < kMaxPart ? MachineRule::kOk : MachineRule::kDecoder;
 }
 
-MachineRule CheckPipes(const Machine& m) {
+BrokenRule CheckPipes(const Machine& m) {
   if ((m.feature_pipe != Pipe::kLoad && m.feature_pipe != Pipe::kOperand) ||
       (m.pool_pipe != Pipe::kMac && m.pool_pipe != Pipe::kVector)) {
-    return MachineRule::kPipe;
+    return {MachineRule::kPipe};
   }
   for (const Pipe pipe : {Pipe::kLoad, Pipe::kOperand, Pipe::kStore}) {
-    if (!Positive(m.port[static_cast<int>(pipe)])) return MachineRule::kPort;
+    const auto index = static_cast<uint32_t>(pipe);
+    if (!Positive(m.port[index])) return {MachineRule::kPort, index};
   }
   for (const Ratio r : m.vector) {
-    if (!Sane(r)) return MachineRule::kVector;
+    if (!Sane(r)) return {MachineRule::kVector};
   }
   const bool host =
       Sane(m.host.cycles_per_mac) && Sane(m.host.cycles_per_element) && m.host.cycles_per_step < kMaxCycles;
-  return host ? MachineRule::kOk : MachineRule::kHost;
+  return {host ? MachineRule::kOk : MachineRule::kHost};
 }
 
 }  // namespace
@@ -94,17 +96,17 @@ uint32_t Machine::buffer_total() const {
   return total;
 }
 
-MachineRule CheckMachine(const Machine& m) {
-  if (m.magic != kMachineMagic || m.version != kMachineVersion) return MachineRule::kForm;
-  if (m.clock_hz < 1 || m.clock_hz > 100000000000u) return MachineRule::kClock;
-  if (m.tick_shift > 16) return MachineRule::kTick;
-  if (m.issue_cycles >= kMaxCycles || m.job_cycles >= kMaxCycles) return MachineRule::kIssue;
-  if (m.set_cycles >= kMaxCycles || m.wait_cycles >= kMaxCycles) return MachineRule::kEvents;
-  if (m.queue_depth > kMaxQueueDepth) return MachineRule::kQueue;
-  if (const MachineRule rule = CheckMemories(m); rule != MachineRule::kOk) return rule;
-  if (const MachineRule rule = CheckBuffers(m); rule != MachineRule::kOk) return rule;
-  if (const MachineRule rule = CheckArray(m); rule != MachineRule::kOk) return rule;
-  if (m.whole_rows > 1) return MachineRule::kTiles;
+BrokenRule CheckMachine(const Machine& m) {
+  if (m.magic != kMachineMagic || m.version != kMachineVersion) return {MachineRule::kForm};
+  if (m.clock_hz < 1 || m.clock_hz > 100000000000u) return {MachineRule::kClock};
+  if (m.tick_shift > 16) return {MachineRule::kTick};
+  if (m.issue_cycles >= kMaxCycles || m.job_cycles >= kMaxCycles) return {MachineRule::kIssue};
+  if (m.set_cycles >= kMaxCycles || m.wait_cycles >= kMaxCycles) return {MachineRule::kEvents};
+  if (m.queue_depth > kMaxQueueDepth) return {MachineRule::kQueue};
+  if (const BrokenRule broken = CheckMemories(m); broken.rule != MachineRule::kOk) return broken;
+  if (const BrokenRule broken = CheckBuffers(m); broken.rule != MachineRule::kOk) return broken;
+  if (const MachineRule rule = CheckArray(m); rule != MachineRule::kOk) return {rule};
+  if (m.whole_rows > 1) return {MachineRule::kTiles};
   return CheckPipes(m);
 }
 
@@ -125,7 +127,7 @@ Status ReadMachine(std::span<const uint8_t> bytes, Machine& machine) {
   MachineRule rule = MachineRule::kForm;
   if (bytes.size() == sizeof(Machine)) {
     std::memcpy(static_cast<void*>(&machine), bytes.data(), sizeof(Machine));
-    rule = CheckMachine(machine);
+    rule = CheckMachine(machine).rule;
   }
   if (rule == MachineRule::kOk) return {};
   return {StatusCode::kMalformedPlan, Site::kNpuMachine, static_cast<uint32_t>(rule)};

@@ -138,14 +138,19 @@ struct Machine {
 static_assert(sizeof(Machine) % 8 == 0 && alignof(Machine) == 8);
 static_assert(std::has_unique_object_representations_v<Machine>, "no padding: plans are the same bytes everywhere");
 
-/// The first rule that the table breaks; kOk is none. The text names the field, the rule and the remedy.
+/// What a table may not break; the text names the field, the rule and the remedy.
 enum class MachineRule : uint8_t {
   kOk = 0,
 #define TAKT_MACHINE_RULE(name, text) name,
 #include "ports/npu_emu/model/machine_rules.inc"
 #undef TAKT_MACHINE_RULE
 };
-MachineRule CheckMachine(const Machine& machine);
+/// The first rule that a table breaks, and where: the memory's, buffer's or pipe's number, where the rule is of those.
+struct BrokenRule {
+  MachineRule rule = MachineRule::kOk;
+  uint32_t part = 0;
+};
+BrokenRule CheckMachine(const Machine& machine);
 const char* MachineRuleText(MachineRule rule);
 
 /// Copies a plan's table and checks it. kMalformedPlan at kNpuMachine (detail: rule).

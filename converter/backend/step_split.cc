@@ -22,6 +22,8 @@ enum class Rule {
   kMatrix,    ///< The same rows of x; of the last axis, rows of weights, bias and requantization.
   kProduct,   ///< The same range of both operands' batches, the same rows of the first.
   kWindow,    ///< What the windows cover; of one pixel, channels as of kMatrix.
+  kPadded,    ///< The range without its padding, which becomes the part's.
+  kPermuted,  ///< A strided view of the input, which the part copies.
 };
 /// `data`: so many inputs are data, the others tables or weights, which each part reads whole.
 struct Row {
@@ -42,7 +44,8 @@ constexpr Row kRows[] = {
     {Op::kFullyConnected, Rule::kMatrix, 1},  {Op::kBatchMatMul, Rule::kProduct, 2},
     {Op::kConv2d, Rule::kWindow, 1},          {Op::kConv2dAdd, Rule::kWindow, 1},
     {Op::kDepthwiseConv2d, Rule::kWindow, 1}, {Op::kAveragePool2d, Rule::kWindow, 1},
-    {Op::kMaxPool2d, Rule::kWindow, 1},
+    {Op::kMaxPool2d, Rule::kWindow, 1},       {Op::kPad, Rule::kPadded, 1},
+    {Op::kTranspose, Rule::kPermuted, 1},
 };
 
 const Row* FindRow(Op op) {
@@ -74,6 +77,8 @@ class Splitter {
   std::optional<StepSpec> Part(const StepSpec& step, const Range& range);
   bool CutInputs(const Row& row, const Range& range, StepSpec& part);
   bool CutWindow(const Range& range, StepSpec& part);
+  bool CutPadded(const Range& range, StepSpec& part);
+  bool CutPermuted(const Range& range, StepSpec& part);
   bool CutChannels(const Range& range, StepSpec& part);
   bool Follow(size_t input, const Range& range, StepSpec& part);
   bool Slice(const Range& range, TensorId& id);
@@ -150,6 +155,47 @@ bool Splitter::CutWindow(const Range& range, StepSpec& part) {
   return Slice({range.axis, static_cast<int32_t>(begin_in), static_cast<int32_t>(end_in)}, part.inputs[0]);
 }
 
+bool Splitter::CutPadded(const Range& range, StepSpec& part) {
+  auto* pads = reinterpret_cast<schema::PadParams*>(part.params.data());
+  const auto axis = static_cast<flatbuffers::uoffset_t>(range.axis);
+  const int32_t size = graph_.tensor(part.inputs[0]).dims[range.axis], before = pads->before()->Get(axis);
+  const int32_t first = range.begin - before, end = range.end - before;
+  const Range data{range.axis, std::max(first, 0), std::min(end, size)};
+  if (data.begin >= data.end) return false;
+  pads->mutable_before()->Mutate(axis, data.begin - first);
+  pads->mutable_after()->Mutate(axis, end - data.end);
+  return Slice(data, part.inputs[0]);
+}
+
+bool Splitter::CutPermuted(const Range& range, StepSpec& part) {
+  const auto* params = reinterpret_cast<const schema::TransposeParams*>(part.params.data());
+  const ir::Tensor x = graph_.tensor(part.inputs[0]);
+  if (BitWidth(x.type) % 8 != 0 || x.is_constant()) return false;
+  const ir::View from = x.view.value_or(ir::View{part.inputs[0], 0, {}});
+  std::vector<int64_t> strides = from.strides;
+  if (strides.empty()) {
+    strides.assign(x.dims.size(), static_cast<int64_t>(BitWidth(x.type)) / 8);
+    for (size_t d = x.dims.size() - 1; d-- > 0;) strides[d] = strides[d + 1] * x.dims[d + 1];
+  }
+  ir::Tensor cells = x;
+  cells.name = absl::StrCat(x.name, "/part");
+  cells.source = -1;
+  cells.dims.clear();
+  cells.view = ir::View{from.base, from.offset_bytes, {}};
+  for (size_t d = 0; d < x.dims.size(); ++d) {
+    const size_t axis = params->permutation()->Get(static_cast<flatbuffers::uoffset_t>(d));
+    cells.dims.push_back(x.dims[axis]);
+    cells.view->strides.push_back(strides[axis]);
+  }
+  cells.dims[range.axis] = range.end - range.begin;
+  cells.view->offset_bytes += range.begin * cells.view->strides[range.axis];
+  part.op = Op::kCopy;
+  part.numerics = Numerics::kAny;
+  part.params.assign(sizeof(schema::CopyParams), 0);
+  part.inputs[0] = graph_.AddTensor(std::move(cells));
+  return true;
+}
+
 bool Splitter::CutInputs(const Row& row, const Range& range, StepSpec& part) {
   const auto& out = graph_.tensor(part.outputs[0]).dims;
   const auto& x = graph_.tensor(part.inputs[0]).dims;
@@ -177,6 +223,10 @@ bool Splitter::CutInputs(const Row& row, const Range& range, StepSpec& part) {
       // Depthwise channels and those of groups belong to channels of the input.
       return part.inputs.size() > 1 && part.op != Op::kDepthwiseConv2d &&
              graph_.tensor(part.inputs[1]).dims[3] == x[3] && CutChannels(range, part);
+    case Rule::kPadded:
+      return CutPadded(range, part);
+    case Rule::kPermuted:
+      return CutPermuted(range, part);
   }
   for (size_t i = 0; i < std::min(row.data, part.inputs.size()); ++i)
     if (!Follow(i, range, part)) return false;

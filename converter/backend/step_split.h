@@ -24,9 +24,10 @@ struct StepBound {
 };
 
 /// Cuts each step of a kernel that costs more than the bound in halves along the outermost dimension of its output that
-/// can be cut, and those again: rows of an image, under kernels of one row also columns, of one pixel also channels. Parts
-/// read and write dense views of the operands, so that outputs keep their bytes; weights of channels are cut with them. `costs` has one entry a step.
-/// A step that stays too long is an error. Steps of devices stay as they are; control steps keep their scopes.
+/// can be cut, and those again: rows of an image, under kernels of one row also columns, of one pixel also channels.
+/// Parts read and write dense views of the operands, so that outputs keep their bytes; weights of channels are cut with
+/// them. `costs` has one entry a step. A step that stays too long is an error. Steps of devices stay as they are;
+/// control steps keep their scopes.
 void SplitSteps(ir::Graph& graph, std::vector<StepSpec>& steps, std::vector<uint64_t>& costs, const StepBound& bound,
                 const StepCost& cost, KernelTable kernels, Diagnostics& diagnostics);
 

@@ -27,9 +27,9 @@ inline uint32_t TileCount(const Layer& layer, const Tiling& tiling) {
   return TileCount(layer, tiling, layer.out_height);
 }
 
-/// The tiling whose tile takes no more than `most_cycles` as a job by itself, or the least more; then the one that breaks
-/// the machine's rule on tiles least, then the one with the smallest estimate; ties by fewer tiles, then by larger sizes, so
-/// that the order is total. False if no tile fits: `reason` names the buffer and the missing bytes.
+/// The tiling whose tile takes no more than `most_cycles` as a job by itself, or the least more; then the one that
+/// breaks the machine's rule on tiles least, then the one with the smallest estimate; ties by fewer tiles, then by
+/// larger sizes, so that the order is total. False if no tile fits: `reason` names the buffer and the missing bytes.
 bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, std::string& reason,
                   uint64_t most_cycles = UINT64_MAX);
 

@@ -50,15 +50,16 @@ std::string RandomNumbers(std::mt19937& random, int n) {
 /// jobs, one state.
 std::string StatefulGraph() {
   std::mt19937 random(9);
+  const std::string wide = RandomNumbers(random, 288), narrow = RandomNumbers(random, 32);
   return absl::StrCat(R"(graph "stateful"
 %0 "x": int8[1,8,8,4] quant(0.5:0)
 %1 "w": int8[8,3,3,4] quant(0.01:0) = )",
-                      RandomNumbers(random, 288), R"(
+                      wide, R"(
 %2 "b": int32[8] = [0, 0, 0, 0, 0, 0, 0, 0]
 %3 "h": int8[1,8,8,8] quant(0.5:0)
 %4 "g": int8[1,8,8,8] quant(0.0078125:0)
 %5 "v": int8[4,1,1,8] quant(0.02:0) = )",
-                      RandomNumbers(random, 32), R"(
+                      narrow, R"(
 %6 "c": int32[4] = [0, 0, 0, 0]
 %7 "k": int8[1,8,8,4] quant(0.5:0)
 %8 "sum": int8[1,8,8,4] quant(0.5:0)

@@ -140,7 +140,7 @@ bool Compiler::AddCascade(int cascade) {
     made.cascade = cascade;
     made.ring_rows = made.step == c.last ? 0 : order.ring_rows[stripe.layer];
     made.reads_stored = stripe.rows.first == 0 || reads_inside(made.layer);
-    group_.layers.push_back(std::move(made));
+    group_.layers.push_back(made);
   }
   return true;
 }

@@ -50,7 +50,7 @@ std::string RunSteps(PlanRunner& reference, PlanRunner& runner) {
     progress = reference.net().Step(1);
     if (progress == Progress::kFailed || runner.net().Step(1) != progress)
       return "step " + std::to_string(step) + " fails";
-    if (const std::string wrong = Difference(reference, runner, step); !wrong.empty()) return wrong;
+    if (std::string wrong = Difference(reference, runner, step); !wrong.empty()) return wrong;
   }
   return "";
 }

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "absl/strings/str_cat.h"
 #include "converter/backend/convert.h"
 #include "converter/ir/text.h"
 #include "engine/core/scheduler.h"
@@ -110,8 +111,9 @@ TEST(StepSplit, PadsStayAtTheirSides) {
                                                        {"1, 1, 9, 2", "kernel = [1, 3], pads = [0, 0, 0, 2]"}};
   for (const auto& [dims, window] : cases) {
     SCOPED_TRACE(window);
-    const std::string text = "graph \"g\"\n%0 \"x\": float32[" + dims + "]\n%1 \"y\": float32[" + dims +
-                             "]\ninputs %0\noutputs %1\n%1 = average_pool2d(%0) {" + window + ", strides = [1, 1]}\n";
+    const std::string text =
+        absl::StrCat("graph \"g\"\n%0 \"x\": float32[", dims, "]\n%1 \"y\": float32[", dims,
+                     "]\ninputs %0\noutputs %1\n%1 = average_pool2d(%0) {", window, ", strides = [1, 1]}\n");
     const Conversion whole = ConvertGraph(Graph(text), {}, Options(0));
     ASSERT_TRUE(whole.diagnostics.ok()) << Messages(whole);
     PlanRunner runner(whole.plan);

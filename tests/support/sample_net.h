@@ -29,7 +29,8 @@ inline std::vector<SampleCase> SampleCases() {
   const std::string folder = TAKT_SAMPLE_PLANS;
   for (const KernelPort& port : KernelPorts()) {
     for (const std::string plan : {"fashion", "audio", "keyword"})
-      cases.push_back({std::string(port.name) + "_" + plan, folder + "/" + plan + ".takt", port.kernels});
+      cases.push_back({std::string(port.name) + "_" + plan,
+                       std::string(folder).append("/").append(plan).append(".takt"), port.kernels});
   }
   cases.push_back({"npu_emu_fashion", folder + "/fashion_npu.takt", reference::AllKernels()});
   return cases;

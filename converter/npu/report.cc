@@ -96,6 +96,15 @@ Json StepJson(const StepProfile& step, size_t index, const Machine& m) {
   return json;
 }
 
+/// A lower bound if a part is not stated.
+std::string AreaText(const Machine& m) {
+  const std::string parts = AreaParts(m);
+  if (parts.empty()) return "area not stated";
+  const Area area = AreaOf(m);
+  return absl::StrFormat("area %.3f mm2: %s",
+                         static_cast<double>(area.array + area.buffers) / kSquareMicrometresASquareMillimetre, parts);
+}
+
 /// A line of the table.
 std::string StepText(const StepProfile& s, size_t index, const Machine& m) {
   std::string text =
@@ -167,18 +176,13 @@ Activity TotalActivity(const Compilation& c) {
   return activity;
 }
 
-std::string EnergyText(const Activity& activity, const Machine& m) {
-  const Energy energy = EnergyOf(activity, m);
-  return absl::StrFormat("energy %.0f nJ: %s", static_cast<double>(energy.Sum()) / kFemtojoulesANanojoule,
-                         PartsText(PartsOf(energy, m), kFemtojoulesANanojoule, 0));
+std::string EnergyParts(const Activity& activity, const Machine& m) {
+  return PartsText(PartsOf(EnergyOf(activity, m), m), kFemtojoulesANanojoule, 0);
 }
 
-std::string AreaText(const Machine& m) {
+std::string AreaParts(const Machine& m) {
   const Area area = AreaOf(m);
-  if (area.array + area.buffers == 0) return "area not stated";
-  return absl::StrFormat("area %.3f mm2: %s",
-                         static_cast<double>(area.array + area.buffers) / kSquareMicrometresASquareMillimetre,
-                         PartsText(PartsOf(area, m), kSquareMicrometresASquareMillimetre, 3));
+  return area.array + area.buffers == 0 ? "" : PartsText(PartsOf(area, m), kSquareMicrometresASquareMillimetre, 3);
 }
 
 std::string ValidationText(const MachineDescription& machine) {
@@ -215,10 +219,12 @@ std::string ReportText(const ir::Graph& graph, const Compilation& c, const Machi
   const Machine& m = machine.table;
   const Json json = ReportJson(graph, c, machine);
   std::string text = absl::StrFormat(
-      "%s: %d cycles (%d on the NPU, %d on the host), %.3f ms, %.0f nJ on the NPU\n  %s\n  %s; %s\n",
+      "%s: %d cycles (%d on the NPU, %d on the host), %.3f ms, %.0f nJ on the NPU\n  %s\n  "
+      "energy %.0f nJ: %s; %s\n",
       json["machine"].get<std::string>(), json["cycles"].get<uint64_t>(), json["npu_cycles"].get<uint64_t>(),
       json["host_cycles"].get<uint64_t>(), json["ms"].get<double>(), json["energy_nj"].get<double>(),
-      json["validation"].get<std::string>(), EnergyText(TotalActivity(c), m), AreaText(m));
+      json["validation"].get<std::string>(), json["energy_nj"].get<double>(), EnergyParts(TotalActivity(c), m),
+      AreaText(m));
   absl::StrAppendFormat(&text, "  %4s %-18s %10s %-14s %6s", "step", "op", "cycles", "bound by", "util");
   for (uint32_t i = 0; i < m.memory_count; ++i) absl::StrAppendFormat(&text, " %10s", m.memories[i].name);
   absl::StrAppendFormat(&text, " %9s  %s\n", "nJ", "name (memories: bytes)");

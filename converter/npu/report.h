@@ -20,10 +20,10 @@ nlohmann::ordered_json ReportJson(const ir::Graph& graph, const Compilation& com
 
 /// What all jobs compute and move.
 Activity TotalActivity(const Compilation& compilation);
-/// "energy 812 nJ: array 330, vector 52, buffers not stated, memories 430".
-std::string EnergyText(const Activity& activity, const Machine& machine);
-/// "area 0.171 mm2: array 0.058, buffers 0.113"; a lower bound if a part is not stated.
-std::string AreaText(const Machine& machine);
+/// In nJ: "array 330, vector 52, buffers not stated, memories 430".
+std::string EnergyParts(const Activity& activity, const Machine& machine);
+/// In square millimetres: "array 0.058, buffers 0.113". Empty if neither is stated.
+std::string AreaParts(const Machine& machine);
 
 /// "unvalidated: …", or what the machine was validated against.
 std::string ValidationText(const MachineDescription& machine);

@@ -39,12 +39,6 @@ std::string Fact(const std::string& name, const std::string& value, const std::s
   return absl::StrCat("<div><dt>", name, "</dt><dd>", value, "<small>", detail, "</small></dd></div>\n");
 }
 
-/// "energy 7 nJ: array 3, vector not stated": what follows the colon, with its unit.
-std::string Parts(const std::string& text, const char* unit) {
-  const size_t colon = text.find(": ");
-  return colon == std::string::npos ? "not stated" : absl::StrCat(unit, ": ", text.substr(colon + 2));
-}
-
 std::string Facts(const npu::Machine& m, const Steps& steps) {
   const StepProfile total = Total(steps);
   uint64_t host = 0;
@@ -64,10 +58,11 @@ std::string Facts(const npu::Machine& m, const Steps& steps) {
                               ByteText(total.activity.written_bytes[i]), " written"));
   }
   html += Fact("Energy", absl::StrFormat("%.4g µJ", static_cast<double>(npu::EnergyOf(total.activity, m).Sum()) / 1e9),
-               Parts(npu::EnergyText(total.activity, m), "nJ"));
+               "nJ: " + npu::EnergyParts(total.activity, m));
   const npu::Area area = npu::AreaOf(m);
+  const std::string parts = npu::AreaParts(m);
   html += Fact("Area", absl::StrFormat("%.3g mm²", static_cast<double>(area.array + area.buffers) / 1e6),
-               Parts(npu::AreaText(m), "mm²"));
+               parts.empty() ? "not stated" : "mm²: " + parts);
   return html + "</dl>\n";
 }
 
@@ -89,7 +84,7 @@ constexpr Cause kCauses[] = {
     {"busy", &npu::PipeTime::busy, true},       {"contention", &npu::PipeTime::contention, true},
     {"link", &npu::PipeTime::link, false},      {"bank ports", &npu::PipeTime::ports, false},
     {"set, wait", &npu::PipeTime::sync, false}, {"issue", &npu::PipeTime::issue, true},
-    {"drain", &npu::PipeTime::drain, true}};
+    {"queue", &npu::PipeTime::queue, false},    {"drain", &npu::PipeTime::drain, true}};
 
 /// Shares of the jobs' time; each row sums to all of it.
 std::string PipeTable(const npu::Compilation& c) {

@@ -6,19 +6,14 @@
 #include "converter/backend/convert.h"
 #include "converter/ir/constants.h"
 #include "tests/converter/onnx_builder.h"
+#include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
 
 namespace takt {
 namespace {
 
+using test::Errors;
 using test::OnnxBuilder;
-
-std::string Errors(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all())
-    if (d.severity == Severity::kError) text += d.ToString() + "\n";
-  return text;
-}
 
 Conversion Convert(const OnnxBuilder& builder, const ConvertOptions& options = {},
                    const frontend::OnnxOptions& onnx = {}) {

@@ -8,10 +8,13 @@
 #include "converter/backend/convert.h"
 #include "converter/ir/constants.h"
 #include "tests/converter/onnx_builder.h"
+#include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
 
 namespace takt {
 namespace {
+
+using test::Errors;
 
 /// A model whose output y is what `nodes` make of constants; its input only says how a model looks.
 Conversion Convert(const std::string& nodes) {
@@ -28,13 +31,6 @@ Conversion Convert(const std::string& nodes) {
   if (!status.IsOK()) ADD_FAILURE() << status.ErrorMessage();
   const std::string bytes = model.SerializeAsString();
   return ConvertOnnx({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, "test.onnx", {}, {});
-}
-
-std::string Errors(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all())
-    if (d.severity == Severity::kError) text += d.ToString() + "\n";
-  return text;
 }
 
 struct Case {

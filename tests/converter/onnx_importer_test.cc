@@ -8,25 +8,18 @@
 #include "converter/backend/convert.h"
 #include "converter/ir/constants.h"
 #include "tests/converter/onnx_builder.h"
+#include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
 
 namespace takt {
 namespace {
 
+using test::Errors;
 using test::OnnxBuilder;
 
 Conversion Convert(const OnnxBuilder& builder, const frontend::OnnxOptions& onnx = {},
                    const ConvertOptions& options = {}) {
   return ConvertOnnx(builder.Bytes(), "test.onnx", onnx, options);
-}
-
-/// All errors, one a line.
-std::string Errors(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all()) {
-    if (d.severity == Severity::kError) text += d.ToString() + "\n";
-  }
-  return text;
 }
 
 bool Contains(const std::string& text, const std::string& part) {

@@ -10,6 +10,7 @@
 #include "converter/ir/text.h"
 #include "engine/core/scheduler.h"
 #include "tests/converter/model_files.h"
+#include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
 #include "tests/support/unit_costs.h"
 
@@ -17,6 +18,7 @@ namespace takt {
 namespace {
 
 using test::Bytes;
+using test::Messages;
 using test::PlanRunner;
 
 ConvertOptions Options(uint64_t max_step_us, Numerics numerics = Numerics::kFp32Rne) {
@@ -25,12 +27,6 @@ ConvertOptions Options(uint64_t max_step_us, Numerics numerics = Numerics::kFp32
   options.max_step_us = max_step_us;
   options.numerics = numerics;
   return options;
-}
-
-std::string Messages(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all()) text += d.ToString() + "\n";
-  return text;
 }
 
 /// Small integers, which are finite floats too.

@@ -6,6 +6,7 @@
 
 #include "converter/backend/convert.h"
 #include "tests/converter/tflite_builder.h"
+#include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
 #include "tests/support/unit_costs.h"
 
@@ -16,6 +17,7 @@ using Code = tflite::BuiltinOperator;
 using Kind = tflite::BuiltinOptions;
 using tflite::TensorType;
 using Floats = std::vector<float>;
+using test::Errors;
 
 TfliteTensor Tensor(const char* name, TensorType type, std::vector<int32_t> shape) {
   TfliteTensor t;
@@ -66,13 +68,6 @@ TfliteOperator CallOnce(int32_t graph) {
   return {Code::CALL_ONCE, {}, {}, Kind::CallOnceOptions, [=](auto& fbb) {
             return tflite::CreateCallOnceOptions(fbb, graph).Union();
           }};
-}
-
-std::string Errors(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all())
-    if (d.severity == Severity::kError) text += d.ToString() + "\n";
-  return text;
 }
 
 void ExpectError(const TfliteModel& model, const std::string& error, const ConvertOptions& options = {}) {

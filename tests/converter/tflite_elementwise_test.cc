@@ -8,11 +8,13 @@
 
 #include "converter/backend/convert.h"
 #include "tests/converter/tflite_builder.h"
+#include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
 
 namespace takt {
 namespace {
 
+using test::Messages;
 using test::Options;
 using test::TfliteModel;
 using test::TfliteTensor;
@@ -118,12 +120,6 @@ Conversion Convert(const OperatorCase& c) {
   model.tensors.back().name = "out";
   model.operators = {op};
   return ConvertTflite(test::WriteTflite(model), "m", {});
-}
-
-std::string Messages(const Conversion& conversion) {
-  std::string text;
-  for (const Diagnostic& d : conversion.diagnostics.all()) text += d.ToString() + "\n";
-  return text;
 }
 
 void Expect(const OperatorCase& c) {

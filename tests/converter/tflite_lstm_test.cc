@@ -9,12 +9,14 @@
 
 #include "converter/backend/convert.h"
 #include "tests/converter/tflite_builder.h"
+#include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
 
 namespace takt::test {
 namespace {
 
 using Type = tflite::TensorType;
+using test::Messages;
 
 constexpr int32_t kInputs = 5, kCells = 12, kSteps = 8;
 
@@ -90,12 +92,6 @@ class IntegerLstm {
   TfliteModel model_;
   TfliteOperator op_;
 };
-
-std::string Messages(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all()) text += d.ToString() + "\n";
-  return text;
-}
 
 /// Outputs of three invocations, one behind another.
 Bytes RunAs(const TfliteModel& model, Numerics numerics) {

@@ -8,6 +8,7 @@
 #include "converter/backend/convert.h"
 #include "flatbuffers/flexbuffers.h"
 #include "tests/converter/tflite_builder.h"
+#include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
 
 namespace takt::test {
@@ -15,6 +16,7 @@ namespace {
 
 using Samples = std::vector<int16_t>;
 using Fields = std::vector<std::pair<const char*, int64_t>>;
+using test::Errors;
 
 std::vector<uint8_t> Flex(const Fields& fields) {
   flexbuffers::Builder builder;
@@ -52,13 +54,6 @@ TfliteModel ModelOf(const char* name, std::vector<uint8_t> options, std::vector<
   model.inputs = {0};
   model.outputs = op.outputs;
   return model;
-}
-
-std::string Errors(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all())
-    if (d.severity == Severity::kError) text += d.ToString() + "\n";
-  return text;
 }
 
 /// An operator that is fed with 1, 2, 3, .. over several invocations.

@@ -15,9 +15,12 @@
 #include "ports/reference/kernels.h"
 #include "tests/converter/model_files.h"
 #include "tests/npu/npu_fixture.h"
+#include "tests/support/messages.h"
 
 namespace takt::npu {
 namespace {
+
+using test::Errors;
 
 ir::Graph GraphOf(const std::string& text) {
   std::string error;
@@ -100,13 +103,6 @@ Conversion ConvertFor(const std::string& preset, const std::vector<std::string>&
 Conversion ConvertSums(const std::vector<std::string>& overrides) {
   return ConvertFor("ethos-u55-128", overrides,
                     [](const ConvertOptions& options) { return ConvertGraph(GraphOf(kSums), {}, options); });
-}
-
-std::string Errors(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all())
-    if (d.severity == Severity::kError) text += d.ToString() + "\n";
-  return text;
 }
 
 /// Opens, and needs of its arenas what the compiler counted.

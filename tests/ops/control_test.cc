@@ -9,25 +9,20 @@
 #include "converter/backend/convert.h"
 #include "converter/ir/text.h"
 #include "converter/ir/verifier.h"
+#include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
 
 namespace takt::test {
 namespace {
 
 using Numbers = std::vector<int32_t>;
+using test::Errors;
 
 ir::Graph Parsed(const std::string& text) {
   std::string error;
   const auto graph = ir::ParseGraph(text, error);
   EXPECT_TRUE(graph.has_value()) << error;
   return graph.value_or(ir::Graph());
-}
-
-std::string Errors(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all())
-    if (d.severity == Severity::kError) text += d.ToString() + "\n";
-  return text;
 }
 
 Bytes Packed(int32_t value) {

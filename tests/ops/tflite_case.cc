@@ -8,6 +8,7 @@
 #include "converter/frontend/tflite_importer.h"
 #include "tests/ops/op_test.h"
 #include "tests/ops/plan_run.h"
+#include "tests/support/messages.h"
 
 namespace takt::test {
 namespace {
@@ -31,12 +32,6 @@ tflite::TensorType FileType(DataType type) {
 
 DataType Or(DataType type, DataType fallback) {
   return type == DataType::kNone ? fallback : type;
-}
-
-std::string Text(const Diagnostics& diagnostics) {
-  std::string messages;
-  for (const Diagnostic& d : diagnostics.all()) messages += d.ToString() + "\n";
-  return messages;
 }
 
 }  // namespace
@@ -70,9 +65,9 @@ void RunData(const DataCase& c, DataType type) {
   SCOPED_TRACE(std::string(c.name) + ", type " + std::to_string(static_cast<int>(type)));
   Diagnostics diagnostics;
   auto graph = frontend::ImportTflite(WriteTflite(ModelOf(c, type)), "m", diagnostics);
-  ASSERT_TRUE(graph.has_value()) << Text(diagnostics);
+  ASSERT_TRUE(graph.has_value()) << Messages(diagnostics);
   Conversion made = ConvertGraph(std::move(*graph), {}, {});
-  ASSERT_FALSE(made.plan.empty()) << Text(made.diagnostics);
+  ASSERT_FALSE(made.plan.empty()) << Messages(made.diagnostics);
   std::vector<std::vector<uint8_t>> inputs;
   for (const Input& input : c.inputs) {
     if (!input.constant.empty()) continue;
@@ -90,7 +85,8 @@ void RunData(const DataCase& c, DataType type) {
 void ExpectRefused(const DataCase& c, DataType type, const std::string& message) {
   Diagnostics diagnostics;
   EXPECT_FALSE(frontend::ImportTflite(WriteTflite(ModelOf(c, type)), "m", diagnostics));
-  EXPECT_NE(Text(diagnostics).find(message), std::string::npos) << Text(diagnostics) << "does not say: " << message;
+  EXPECT_NE(Messages(diagnostics).find(message), std::string::npos)
+      << Messages(diagnostics) << "does not say: " << message;
 }
 
 }  // namespace takt::test

@@ -9,12 +9,14 @@
 #include "converter/backend/convert.h"
 #include "tests/converter/tflite_builder.h"
 #include "tests/ops/plan_run.h"
+#include "tests/support/messages.h"
 
 namespace takt::test {
 namespace {
 
 using Type = tflite::TensorType;
 using Bytes = std::vector<uint8_t>;
+using test::Messages;
 
 TfliteTensor Float(const std::string& name, std::vector<int32_t> shape) {
   return {.name = name, .type = Type::FLOAT32, .shape = std::move(shape)};
@@ -33,12 +35,6 @@ Bytes Int32s(const std::vector<int32_t>& values) {
   Bytes bytes(values.size() * sizeof(int32_t));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
-}
-
-std::string Messages(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all()) text += d.ToString() + "\n";
-  return text;
 }
 
 /// What outputs hold, given the inputs.

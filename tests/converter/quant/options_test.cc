@@ -72,11 +72,11 @@ TEST(Equalization, IsKeptOnlyWhereItGains) {
   const Conversion plain = test::Quantized(UnequalChannels(), test::SomeCalibration(8, 192, options));
   options.equalize = true;
   const Conversion better = test::Quantized(UnequalChannels(), test::SomeCalibration(8, 192, options));
-  ASSERT_TRUE(better.diagnostics.ok()) << test::Text(better);
-  EXPECT_NE(test::Text(better).find("is kept"), std::string::npos) << test::Text(better);
+  ASSERT_TRUE(better.diagnostics.ok()) << test::Messages(better);
+  EXPECT_NE(test::Messages(better).find("is kept"), std::string::npos) << test::Messages(better);
   EXPECT_GT(better.accuracy.tensors.back().sqnr_db, plain.accuracy.tensors.back().sqnr_db + 2);
   const Conversion nothing = test::Quantized(test::SmallCnn(), test::SomeCalibration(8, 192, options));
-  EXPECT_NE(test::Text(nothing).find("no pair of layers"), std::string::npos) << test::Text(nothing);
+  EXPECT_NE(test::Messages(nothing).find("no pair of layers"), std::string::npos) << test::Messages(nothing);
 }
 
 /// Two convolutions of one input, the second `factor` times as large, side by side.
@@ -104,8 +104,8 @@ TEST(Heads, OfVeryDifferentRangeKeepTheirScales) {
     quant::Options options;
     options.io = io;
     const Conversion made = test::Quantized(TwoHeads(factor, read), test::SomeCalibration(8, 192, options));
-    EXPECT_TRUE(made.diagnostics.ok()) << test::Text(made);
-    return test::Text(made).find("a scale of its own") != std::string::npos;
+    EXPECT_TRUE(made.diagnostics.ok()) << test::Messages(made);
+    return test::Messages(made).find("a scale of its own") != std::string::npos;
   };
   EXPECT_TRUE(separated(100, false, DataType::kFloat32));
   EXPECT_FALSE(separated(1, false, DataType::kFloat32));
@@ -153,8 +153,8 @@ TEST(StoredWeights, TheCostOfPairsIsNamed) {
   quant::Options options;
   options.pair_weights = true;
   const Conversion made = test::Quantized(test::SmallCnn(), test::SomeCalibration(8, 192, options));
-  ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
-  EXPECT_NE(test::Text(made).find("constraint of pairs"), std::string::npos);
+  ASSERT_TRUE(made.diagnostics.ok()) << test::Messages(made);
+  EXPECT_NE(test::Messages(made).find("constraint of pairs"), std::string::npos);
 }
 
 /// Pixels in [0, 1], each as exact as a byte.
@@ -177,9 +177,9 @@ TEST_P(NormalizationTest, IsThatOfTheFloatModel) {
   options.precision = quant::Precision::kInt16;
   Calibration calibration{[](const ir::Graph&, Diagnostics&) { return Pixels(8); }, options};
   const Conversion made = test::Quantized(b, calibration);
-  ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
+  ASSERT_TRUE(made.diagnostics.ok()) << test::Messages(made);
   // Padding stands for the mean, which then can't join the bias.
-  EXPECT_EQ(test::Text(made).find("step of its own") != std::string::npos, padded) << test::Text(made);
+  EXPECT_EQ(test::Messages(made).find("step of its own") != std::string::npos, padded) << test::Messages(made);
   std::vector<float> values = test::Floats(Pixels(1).load(0)[0]);
   const auto got = test::Floats(test::PlanRunner(made.plan).Run({ir::ToBytes(values)})[0]);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -199,7 +199,7 @@ TEST(Normalization, PixelsAreBytes) {
   options.io = DataType::kInt8;
   const Conversion made =
       test::Quantized(test::SmallCnn(), {[](const ir::Graph&, Diagnostics&) { return Pixels(8); }, options});
-  ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
+  ASSERT_TRUE(made.diagnostics.ok()) << test::Messages(made);
   const TensorInfo input = test::PlanRunner(made.plan).net().input(0);
   EXPECT_EQ(input.type, DataType::kInt8);
   EXPECT_FLOAT_EQ(input.scale, 1.0f / 255);
@@ -212,7 +212,7 @@ TEST(Normalization, RefusesFiguresThatFitNoDimension) {
   const Conversion made =
       test::Quantized(test::SmallCnn(), {[](const ir::Graph&, Diagnostics&) { return Pixels(2); }, options});
   EXPECT_FALSE(made.diagnostics.ok());
-  EXPECT_NE(test::Text(made).find("one a channel"), std::string::npos) << test::Text(made);
+  EXPECT_NE(test::Messages(made).find("one a channel"), std::string::npos) << test::Messages(made);
 }
 
 }  // namespace

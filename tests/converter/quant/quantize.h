@@ -9,6 +9,7 @@
 #include "converter/backend/convert.h"
 #include "converter/ir/constants.h"
 #include "tests/converter/onnx_builder.h"
+#include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
 
 namespace takt::test {
@@ -28,13 +29,6 @@ inline Conversion Quantized(const OnnxBuilder& b, const Calibration& calibration
   ConvertOptions options;
   options.calibration = calibration;
   return ConvertOnnx(b.Bytes(), "test.onnx", {}, options);
-}
-
-/// All diagnostics.
-inline std::string Text(const Conversion& made) {
-  std::string text;
-  for (const Diagnostic& d : made.diagnostics.all()) text += d.ToString() + "\n";
-  return text;
 }
 
 inline double SqnrDb(const std::vector<float>& want, const std::vector<float>& got) {

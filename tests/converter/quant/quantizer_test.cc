@@ -53,7 +53,7 @@ TEST(Quantizer, WideActivationsAreFiner) {
   const Conversion narrow = test::Quantized(cnn, test::SomeCalibration(8, 192, options));
   options.precision = quant::Precision::kInt16;
   const Conversion wide = test::Quantized(cnn, test::SomeCalibration(8, 192, options));
-  ASSERT_TRUE(wide.diagnostics.ok()) << test::Text(wide);
+  ASSERT_TRUE(wide.diagnostics.ok()) << test::Messages(wide);
   for (const ir::Node& node : wide.graph.nodes) {
     if (node.op == Op::kConv2d || node.op == Op::kFullyConnected) {
       EXPECT_EQ(wide.graph.tensor(node.inputs[0]).type, DataType::kInt16);
@@ -70,7 +70,7 @@ TEST(Quantizer, WideNetworkWithNarrowInputs) {
   options.precision = quant::Precision::kInt16;
   options.io = DataType::kInt8;
   const Conversion made = test::Quantized(test::SmallCnn(), test::SomeCalibration(4, 192, options));
-  ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
+  ASSERT_TRUE(made.diagnostics.ok()) << test::Messages(made);
   EXPECT_EQ(Count(made, Op::kQuantize) + Count(made, Op::kDequantize), 0u);
   test::PlanRunner runner(made.plan);
   EXPECT_EQ(runner.net().input(0).type, DataType::kInt8);
@@ -84,7 +84,7 @@ TEST(Quantizer, MovesTheWorstLayersUntilTheLossIsInBounds) {
   for (const double db : {10.0, 40.0, 60.0, 200.0}) {
     options.max_loss = {db, quant::MaxLoss::kDb};
     const Conversion made = test::Quantized(test::SmallCnn(), test::SomeCalibration(8, 192, options));
-    ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
+    ASSERT_TRUE(made.diagnostics.ok()) << test::Messages(made);
     const auto& damages = made.accuracy.damages;
     const auto kept = static_cast<size_t>(std::count_if(
         damages.begin(), damages.end(), [](const quant::Damage& d) { return d.precision == quant::Precision::kInt8; }));
@@ -165,7 +165,7 @@ OnnxBuilder QdqModel() {
 
 TEST(QuantizationFusion, QdqBecomesOneIntegerStep) {
   const Conversion made = ConvertOnnx(QdqModel().Bytes(), "qdq.onnx", {}, {});
-  ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
+  ASSERT_TRUE(made.diagnostics.ok()) << test::Messages(made);
   ASSERT_EQ(Count(made, Op::kFullyConnected), 1u);
   EXPECT_EQ(made.graph.nodes.size(), 3u);  // quantize, fully connected, dequantize
   for (const ir::Node& node : made.graph.nodes) {
@@ -182,7 +182,7 @@ TEST(QuantizationFusion, NamesWhatStaysFloat) {
   OnnxBuilder b = QdqModel();
   b.model().mutable_graph()->mutable_node(3)->set_input(0, "x");  // The Gemm reads x itself.
   const Conversion made = ConvertOnnx(b.Bytes(), "qdq.onnx", {}, {});
-  ASSERT_TRUE(made.diagnostics.ok()) << test::Text(made);
+  ASSERT_TRUE(made.diagnostics.ok()) << test::Messages(made);
   EXPECT_TRUE(std::any_of(made.diagnostics.all().begin(), made.diagnostics.all().end(), [](const Diagnostic& d) {
     return d.message.find("stays float") != std::string::npos && d.message.find("input 0") != std::string::npos;
   }));

@@ -57,6 +57,13 @@ std::string PartsText(const std::vector<StatedPart>& parts, double unit, int dig
   return absl::StrJoin(texts, ", ");
 }
 
+/// What all jobs compute and move.
+Activity TotalActivity(const Compilation& c) {
+  Activity activity;
+  for (const CompiledJob& job : c.jobs) activity.Merge(job.timing.activity);
+  return activity;
+}
+
 void AddEnergy(const Activity& activity, const Machine& m, Json& json) {
   const Energy energy = EnergyOf(activity, m);
   json["energy_nj"] = static_cast<double>(energy.Sum()) / kFemtojoulesANanojoule;
@@ -169,12 +176,6 @@ Json JobJson(const Compilation& c, size_t j, const Machine& m) {
 }
 
 }  // namespace
-
-Activity TotalActivity(const Compilation& c) {
-  Activity activity;
-  for (const CompiledJob& job : c.jobs) activity.Merge(job.timing.activity);
-  return activity;
-}
 
 std::string EnergyParts(const Activity& activity, const Machine& m) {
   return PartsText(PartsOf(EnergyOf(activity, m), m), kFemtojoulesANanojoule, 0);

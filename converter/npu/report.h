@@ -18,8 +18,6 @@ std::string ReportText(const ir::Graph& graph, const Compilation& compilation, c
 nlohmann::ordered_json ReportJson(const ir::Graph& graph, const Compilation& compilation,
                                   const MachineDescription& machine);
 
-/// What all jobs compute and move.
-Activity TotalActivity(const Compilation& compilation);
 /// In nJ: "array 330, vector 52, buffers not stated, memories 430".
 std::string EnergyParts(const Activity& activity, const Machine& machine);
 /// In square millimetres: "array 0.058, buffers 0.113". Empty if neither is stated.

@@ -8,27 +8,11 @@ namespace {
 
 constexpr Ticks kHorizon = Ticks{1} << 62;  // sums of two times below it do not overflow
 
-/// A transfer under way: the burst in flight began at `begun` and ends at `next`, `left` more follow, one a period.
+/// A transfer under way. Each of its bursts takes a period; from now on all are of one length.
 struct Transfer {
   Traffic traffic;
-  Ticks start = 0, alone = 0, begun = 0, next = 0, period = 0;
-  uint64_t left = 0;
-  RoundTrips trips;  ///< Of the time at which it will finish.
-
-  Ticks Finish() const { return next + left * period; }
-  /// Counts the bursts that have ended by `now`; one in flight keeps its period, those that begin from now on take
-  /// `new_period`.
-  void Rebase(Ticks now, Ticks new_period) {
-    if (begun < now && next <= now && left > 0) {
-      uint64_t ended = 1 + (now - next) / period;
-      if (ended > left) ended = left;
-      next += ended * period;
-      begun = next - period;
-      left -= ended;
-    }
-    period = new_period;
-    if (begun == now) next = now + new_period;
-  }
+  Ticks start = 0, alone = 0, finish = 0, period = 0;
+  RoundTrips trips;  ///< Of `finish`.
 };
 
 struct PipeState {
@@ -247,17 +231,21 @@ int32_t Saturated(int64_t trips) {
   return static_cast<int32_t>(trips > INT32_MAX ? INT32_MAX : trips < INT32_MIN ? INT32_MIN : trips);
 }
 
-/// With finish = now + (finish - now) * new_period / period, what d(finish) becomes.
-void Rescale(const RoundTrips& now, Ticks period, Ticks new_period, RoundTrips& finish) {
-  constexpr Ticks kLong = Ticks{1} << 28;  // the product below fits; the periods differ by at most a factor of kPipes
-  for (; period > kLong || new_period > kLong; period = period >> 1 | 1) new_period >>= 1;
+/// What is left of `t` at `now` goes on at another period: finish = now + (finish - now) * period / t.period.
+void Rescale(const Moment& now, Ticks period, Transfer& t) {
+  constexpr Ticks kLong = Ticks{1} << 28;  // the products below fit; the periods differ by at most a factor of kPipes
+  Ticks from = t.period, to = period;
+  for (; from > kLong || to > kLong; from = from >> 1 | 1) to >>= 1;
+  const Ticks left = t.finish - now.time;
+  t.finish = now.time + left / from * to + CeilDiv(left % from * to, from);
   const auto rescale = [&](int32_t at, int32_t& trips) {
-    trips = Saturated(at + (int64_t{trips} - at) * static_cast<int64_t>(new_period) / static_cast<int64_t>(period));
+    trips = Saturated(at + (int64_t{trips} - at) * static_cast<int64_t>(to) / static_cast<int64_t>(from));
   };
   for (int i = 0; i < kMaxMemories; ++i) {
-    rescale(now.read[i], finish.read[i]);
-    rescale(now.written[i], finish.written[i]);
+    rescale(now.trips.read[i], t.trips.read[i]);
+    rescale(now.trips.written[i], t.trips.written[i]);
   }
+  t.period = period;
 }
 
 /// Gives each transfer on `memory` its period for the number that share it from `now` on.
@@ -268,8 +256,7 @@ void Simulation::Share(int memory, const Moment& now) {
     Transfer& t = pipes_[p].transfer;
     if (!pipes_[p].moving || t.traffic.memory != memory) continue;
     const Ticks period = BurstTicks(machine_, static_cast<Pipe>(p), t.traffic, sharing);
-    if (period != t.period) Rescale(now.trips, t.period, period, t.trips);
-    t.Rebase(now.time, period);
+    if (period != t.period) Rescale(now, period, t);
   }
 }
 
@@ -283,16 +270,12 @@ void Simulation::BeginTransfer(int p, Ticks now) {
     return;
   }
   timing_.activity.Count(machine_, stream_.header, pipe.command);
-  t.start = t.begun = now;
+  t.start = now;
+  t.finish = now + t.alone;
   t.trips = pipe.ready.trips;
   t.period = BurstTicks(machine_, static_cast<Pipe>(p), t.traffic, 1);
-  t.left = t.traffic.bursts - 1;
   pipe.moving = true;
-  if (t.traffic.memory < 0) {
-    t.next = now + t.period;
-    return;
-  }
-  Share(t.traffic.memory, {now, t.trips});
+  if (t.traffic.memory >= 0) Share(t.traffic.memory, {now, t.trips});
 }
 
 /// Latencies that a transfer waits for because too few bursts may be outstanding.
@@ -304,9 +287,8 @@ int64_t WindowTrips(const Machine& machine, Pipe pipe, const Traffic& traffic) {
 void Simulation::EndTransfer(int p) {
   PipeState& pipe = pipes_[p];
   const Transfer& t = pipe.transfer;
-  const Ticks finish = t.Finish();
-  AdvanceTo(p, finish < t.start + t.alone ? finish : t.start + t.alone, Time(p).busy);
-  AdvanceTo(p, finish, Time(p).contention);
+  AdvanceTo(p, t.start + t.alone, Time(p).busy);
+  AdvanceTo(p, t.finish, Time(p).contention);
   if (t.traffic.memory >= 0) {
     const auto trips = [&](RoundTrips& r) -> int32_t& {
       return (t.traffic.write ? r.written : r.read)[t.traffic.memory];
@@ -325,13 +307,13 @@ void Simulation::EndTransfer(int p) {
   ports_.HoldUntil(p, pipe.ready);
   Report(pipe, t.start);
   pipe.has_command = false;
-  if (t.traffic.memory >= 0) Share(t.traffic.memory, {finish, pipe.ready.trips});
+  if (t.traffic.memory >= 0) Share(t.traffic.memory, {t.finish, pipe.ready.trips});
 }
 
 Status Simulation::Run() {
   for (Ticks now = 0;;) {
     for (int p = 1; p < kPipes; ++p) {
-      if (pipes_[p].moving && pipes_[p].transfer.Finish() <= now) EndTransfer(p);
+      if (pipes_[p].moving && pipes_[p].transfer.finish <= now) EndTransfer(p);
     }
     ports_.Release(now);
     for (bool changed = true; changed;) {
@@ -345,7 +327,7 @@ Status Simulation::Run() {
       const PipeState& pipe = pipes_[p];
       all_ended = all_ended && pipe.ended;
       if (pipe.ended || pipe.blocked) continue;
-      const Ticks at = pipe.moving ? pipe.transfer.Finish() : pipe.ready.time;
+      const Ticks at = pipe.moving ? pipe.transfer.finish : pipe.ready.time;
       next = at < next ? at : next;
     }
     if (all_ended) break;

@@ -2,8 +2,8 @@
 //
 // Every pipe runs its commands in order. start = max(pipe free, events waited for, command issued, banks free); a
 // compute command holds its pipe for its cost; a transfer holds it until its last burst is sent and is done one latency
-// later. Transfers that use one memory at once take turns burst by burst; between two changes of their number each goes
-// on at a constant period, so that time passes from change to change. Ties go by pipe.
+// later. Transfers that use one memory at once share it evenly, as turns burst by burst do in the limit; between two
+// changes of their number each goes on at a constant rate, so that time passes from change to change. Ties go by pipe.
 #ifndef TAKT_PORTS_NPU_EMU_MODEL_TIMING_H_
 #define TAKT_PORTS_NPU_EMU_MODEL_TIMING_H_
 

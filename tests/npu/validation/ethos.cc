@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "converter/npu/machine_json.h"
 #include "tests/npu/validation/blocks.h"
 #include "tests/npu/validation/compiled.h"
 #include "tests/npu/validation/networks.h"
@@ -119,23 +120,31 @@ Level FastModelLevel(const fs::path& npu) {
   return level;
 }
 
-/// A few cycles more of latency against the exposed reads of the same stream.
+/// One cycle more of latency against the exposed reads of the same stream; and 64 more, one by one, against their mean.
 Level LatencyLevel(const fs::path& npu) {
-  Level level{"L3: d(cycles) / d(read latency) of SRAM, the stream's exposed round trips", {}, {}};
+  Level level{"L3: d(cycles) / d(read latency) of the features' memory, the stream's exposed round trips", {}, {}};
+  std::vector<Row> first, sweeps;
   for (const char* model : {"ad_medium_int8", "kws_micronet_m"}) {
-    for (const char* config : {"u55-32", "u55-128", "u55-256", "u65-256", "u65-512"}) {
-      const Machine machine = Preset(absl::StrCat("ethos-", config));
+    for (const std::string& preset : PresetNames()) {
+      Machine machine = Preset(preset);
+      const int memory = machine.feature_memory;
       const Compilation made = CompileModel(ModelFile(npu, model), machine);
-      Machine slower = machine;
-      constexpr uint32_t kMore = 8;
-      slower.memories[machine.feature_memory].read_latency += kMore;
-      const auto cycles = static_cast<double>(JobCycles(made, machine));
-      level.rows.push_back({absl::StrCat(model, " ", config),
-                            (static_cast<double>(JobCycles(made, slower)) - cycles) / kMore,
-                            ExposedReads(made, machine, machine.feature_memory)});
+      constexpr int kMore = 64;
+      double cycles[kMore + 1], trips[kMore + 1], mean = 0;
+      for (int more = 0; more <= kMore; ++more, ++machine.memories[memory].read_latency) {
+        cycles[more] = static_cast<double>(JobCycles(made, machine));
+        trips[more] = ExposedReads(made, machine, memory);
+        if (more > 0) mean += (trips[more - 1] + trips[more]) / (2 * kMore);
+      }
+      const std::string name = absl::StrCat(model, " ", preset);
+      if (preset.starts_with("ethos")) first.push_back({name + ", 1 cycle more", cycles[1] - cycles[0], trips[0]});
+      sweeps.push_back({name + ", 64 more, a cycle", (cycles[kMore] - cycles[0]) / kMore, mean});
     }
   }
-  level.gates.push_back({"largest absolute error", ErrorQuantile(level.rows, 1), 0.25});
+  level.gates.push_back({"1 cycle more, largest absolute error", ErrorQuantile(first, 1), 0});
+  level.gates.push_back({"64 more, largest absolute error", ErrorQuantile(sweeps, 1), 0.25});
+  level.rows = std::move(first);
+  level.rows.insert(level.rows.end(), sweeps.begin(), sweeps.end());
   return level;
 }
 

@@ -145,6 +145,7 @@ Status Interpreter::Init(const Plan& plan, const InitOptions& options) {
   }
   kernels_ = options.kernels;
   devices_ = options.devices;
+  jobs_ = {options.first_job, plan.job_count()};
   platform_ = options.platform;
   trace_ = options.trace;
   commit_ = plan.commit_step();

@@ -61,8 +61,10 @@ struct InitOptions {
   std::span<std::byte> runtime;                  ///< 64-aligned; Requirements::runtime.bytes.
   KernelTable kernels;                           ///< First row with a step's key wins.
   std::span<Device* const> devices;              ///< In the plan's order.
-  Platform platform;                             ///< Its clock is wanted by deadlines and traces.
-  Trace* trace = nullptr;                        ///< nullptr: off.
+  uint16_t first_job = 0;  ///< What devices call the plan's first job. Of plans on one device, each begins where
+                           ///< another one's plan.job_count() end; all are below Device::kMaxJobs.
+  Platform platform;       ///< Its clock is wanted by deadlines and traces.
+  Trace* trace = nullptr;  ///< nullptr: off.
 };
 
 /// A graph input or output. `bytes` may be written (inputs) or read (outputs) between invocations.
@@ -108,9 +110,13 @@ class Interpreter {
   /// state) if a run was dropped, cancelled or late after its first step and the plan updates that state in place:
   /// ResetState.
   Status Begin();
-  /// Runs at most `budget` steps; the commit of shadowed states counts as one. kWaiting: a device is busy, call again.
+  /// Runs at most `budget` steps; the commit of shadowed states counts as one. kWaiting: a device is busy, with this
+  /// plan's job or another plan's; call again.
   /// kFailed: see status().
   Progress Step(uint32_t budget);
+  /// Prepares the plan's jobs again, after Reset of a device; states stay as they are. A run under way fails with
+  /// kInvalidState (kDeviceState) if the Reset ended a job of it, else it goes on. kInvalidState if a job is in flight.
+  Status PrepareJobs();
   /// Ends the run under way before its next step, or else the next run before its first: the request stays until a run
   /// has returned kCancelled, or Init or ClearCancel. From any thread or interrupt; async-signal-safe.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
@@ -119,11 +125,12 @@ class Interpreter {
   Status status() const { return status_; }
   uint32_t cursor() const { return cursor_; }
   bool initialized() const { return plan_ != nullptr; }
-  const Plan& plan() const { return *plan_; }  ///< After Init, as the next three.
+  const Plan& plan() const { return *plan_; }  ///< After Init, as the next four.
   /// The part that the plan asks for of what Init was given as its arena `i`.
   std::span<std::byte> arena(uint32_t i) const { return {arenas_[i], plan_->arena(i).bytes + size_t{slack_}}; }
   std::span<std::byte> runtime() const { return runtime_; }
   std::span<Device* const> devices() const { return devices_; }
+  JobRange jobs() const { return jobs_; }  ///< As the devices call them.
   /// Row of the kernel table that runs `step`; nullptr for control steps.
   const Kernel* binding(uint32_t step) const;
 
@@ -191,6 +198,7 @@ class Interpreter {
   StepRecord* records_ = nullptr;
   KernelTable kernels_;
   std::span<Device* const> devices_;
+  JobRange jobs_;
   Platform platform_;
   Trace* trace_ = nullptr;
   uint32_t slack_ = 0;

@@ -28,7 +28,7 @@ void Interpreter::Drop() {
   if (!running_) return;
   running_ = false;
   for (uint32_t i = 0; jobs_in_flight_ != 0 && i < plan_->device_count(); ++i) {
-    const Status stopped = devices_[i]->Stop(platform_.clock, GivesUpAt());
+    const Status stopped = devices_[i]->Stop(jobs_, platform_.clock, GivesUpAt());
     if (!stopped.ok() && platform_.panic != nullptr) platform_.panic(platform_.context, stopped);
   }
   jobs_in_flight_ = 0;
@@ -144,13 +144,23 @@ Status Interpreter::RunJob(uint16_t id, uint64_t* work) {
     bases[i] = tensor(view.bases[i]);
     read_only |= uint32_t{plan_->tensor(view.bases[i]).constant} << i;
   }
-  const Job job{id, plan_->constant(view.stream).bytes, {bases, view.bases.size()}, read_only};
+  const Job job{jobs_.first + id, plan_->constant(view.stream).bytes, {bases, view.bases.size()}, read_only};
   Device& device = *devices_[view.device];
   if (work != nullptr) return device.Prepare(job, *work);
   if (!device.caps().coherent) MaintainCaches(id, false);
   TAKT_TRY(device.Submit(job));
   give_up_ = GivesUpAt();
   ++jobs_in_flight_;
+  return {};
+}
+
+Status Interpreter::PrepareJobs() {
+  if (plan_ == nullptr) return {StatusCode::kInvalidState, Site::kInvokeState};
+  uint64_t work = 0;  // Init has found that it is not too much.
+  for (uint32_t i = 0; i < plan_->step_count(); ++i) {
+    const StepView step = plan_->step(i);
+    if (step.op == Op::kSubmit) TAKT_TRY(RunJob(step.job(), &work).AtStep(static_cast<uint16_t>(i)));
+  }
   return {};
 }
 
@@ -168,14 +178,16 @@ void Interpreter::MaintainCaches(uint16_t job, bool after) const {
 
 Progress Interpreter::RunDevice(const StepView& step) {
   const uint16_t job = step.job();
+  Device& device = *devices_[step.device()];
   Status status;
   if (step.op == Op::kSubmit) {
+    if (!device.HasRoom(jobs_)) return Progress::kWaiting;
     status = RunJob(job, nullptr);
     return status.ok() ? Progress::kMore : Fail(status);
   }
-  Device& device = *devices_[step.device()];
   const WaitLimit limit{wait_.deadline < give_up_ ? wait_.deadline : give_up_, wait_.cancel};
-  const JobState state = wait_.cancel != nullptr ? device.Wait(job, limit, status) : device.Poll(job, status);
+  const uint32_t id = jobs_.first + job;
+  const JobState state = wait_.cancel != nullptr ? device.Wait(id, limit, status) : device.Poll(id, status);
   if (state != JobState::kDone) {
     const bool running = state == JobState::kRunning;
     if (running && platform_.clock.Now() < give_up_) return Progress::kWaiting;

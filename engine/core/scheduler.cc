@@ -15,15 +15,52 @@ bool Shareable(const Interpreter& net, uint32_t i) {
   return i < net.plan().arena_count() && net.plan().arena(i).kind == ArenaKind::kActivation;
 }
 
-/// Nothing is shared but activation arenas within a group. A device knows jobs by their plan's numbers: one plan a
-/// device.
+/// Not all that an application gives to Init: what the plan uses.
+std::span<Device* const> DevicesOf(const Interpreter& net) {
+  return net.devices().first(net.plan().device_count());
+}
+
+bool Uses(const Interpreter& net, const Device* device) {
+  for (const Device* own : DevicesOf(net)) {
+    if (own == device) return true;
+  }
+  return false;
+}
+
+bool ShareDevice(const Interpreter& a, const Interpreter& b) {
+  for (const Device* device : DevicesOf(a)) {
+    if (Uses(b, device)) return true;
+  }
+  return false;
+}
+
+/// Jobs of a network that may be in flight at once.
+int MostInFlight(const Plan& plan) {
+  int now = 0, most = 0;
+  for (uint32_t i = 0; i < plan.step_count(); ++i) {
+    const Op op = plan.step(i).op;
+    now += op == Op::kSubmit ? 1 : op == Op::kWait ? -1 : 0;
+    most = now > most ? now : most;
+  }
+  return most;
+}
+
+/// Whether a device keeps all jobs that the tasks may have there, ended ones included, so that none waits for another
+/// one to ask for its own.
+bool DevicesHold(std::span<const Task> tasks) {
+  const Interpreter& last = *tasks.back().net;
+  for (const Device* device : DevicesOf(last)) {
+    int jobs = 0;
+    for (const Task& task : tasks) jobs += Uses(*task.net, device) ? MostInFlight(task.net->plan()) : 0;
+    if (jobs > Device::kMaxInFlight) return false;
+  }
+  return true;
+}
+
+/// Nothing is shared but activation arenas within a group, and devices that can tell the jobs apart.
 bool MayRunBeside(const Task& a, const Task& b) {
   if (a.net == b.net) return false;
-  for (const Device* device : a.net->devices()) {
-    for (const Device* other : b.net->devices()) {
-      if (device == other) return false;
-    }
-  }
+  if (ShareDevice(*a.net, *b.net) && a.net->jobs().Overlaps(b.net->jobs())) return false;
   for (uint32_t i = 0; i <= a.net->plan().arena_count(); ++i) {
     for (uint32_t k = 0; k <= b.net->plan().arena_count(); ++k) {
       if (!Overlap(Memory(*a.net, i), Memory(*b.net, k))) continue;
@@ -56,6 +93,7 @@ Status Scheduler::Init(std::span<Task> tasks, Clock clock) {
     for (size_t k = 0; k < i; ++k) {
       if (!MayRunBeside(tasks[k], tasks[i])) return {StatusCode::kInvalidArgument, Site::kInitOverlap, index};
     }
+    if (!DevicesHold(tasks.first(i + 1))) return {StatusCode::kLimitExceeded, Site::kInitDevice, index};
   }
   for (Task& task : tasks) {
     task.stats = {};

@@ -3,6 +3,11 @@
 // Between two steps the most urgent task goes on, so that a task waits for a less urgent one at most as long as that
 // one's longest step (LongestStep). Networks of one group share arenas: once one of them has begun, no other begins
 // until it has ended; while a more urgent one waits for it, it runs with that one's urgency.
+//
+// Networks may share a device. It runs jobs of one network at a time: a network that wants to submit one waits for
+// those that another has there, and of several that wait the most urgent goes next. A job that fails, is cancelled or
+// is late ends its own network's run only. Device::Reset ends all: then PrepareJobs of each network, best in on_end of
+// the one that failed; runs that lost a job fail, too.
 #ifndef TAKT_ENGINE_CORE_SCHEDULER_H_
 #define TAKT_ENGINE_CORE_SCHEDULER_H_
 
@@ -64,8 +69,9 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   /// `tasks` outlive this object. kInvalidState if a network is not initialised, kInvalidArgument (kInitOverlap;
-  /// detail: task) if it shares its network, a device, or memory other than activation arenas of one group with an
-  /// earlier task.
+  /// detail: task) if it shares its network, numbers of jobs on one device (InitOptions::first_job), or memory other
+  /// than activation arenas of one group with an earlier task; kLimitExceeded (kInitDevice; detail: task) if those on
+  /// one device could have more than Device::kMaxInFlight jobs in flight.
   Status Init(std::span<Task> tasks, Clock clock);
 
   /// Asks for one run of a task, whose deadline counts from now. Of each task from one thread or interrupt at a time;

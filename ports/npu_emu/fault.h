@@ -14,7 +14,7 @@ enum class FaultKind : uint8_t {
   kHang,               ///< The job never ends: only a deadline helps.
   kSpuriousInterrupt,  ///< The device wakes whoever waits before the job's end.
   kSlowMemory,         ///< The job takes eight times as long.
-  kReset,  ///< The device restarts at a command: the job fails, and none is taken before Reset (then Prepare).
+  kReset,  ///< The device restarts at a command: jobs in flight fail, none is taken before Reset (then Prepare).
 };
 
 struct Fault {

@@ -5,6 +5,8 @@
 namespace takt::npu {
 namespace {
 
+static_assert(kMaxJobs == Device::kMaxJobs, "what the compiler keeps to");
+
 constexpr uint32_t kAlignment = 64;
 constexpr uint32_t Align(uint32_t n) {
   return (n + kAlignment - 1) & ~(kAlignment - 1);
@@ -64,8 +66,6 @@ Status NpuEmu::Init(std::span<const uint8_t> machine, std::span<std::byte> works
 
 Status NpuEmu::DoPrepare(const Job& job, uint64_t& work) {
   if (clock_ == nullptr) return {StatusCode::kInvalidState, Site::kDeviceState};
-  if (job.id >= kMaxJobs) return {StatusCode::kLimitExceeded, Site::kDeviceState, job.id};
-  prepared_[job.id] = false;
   Stream stream;
   TAKT_TRY(OpenStream(job.stream, stream));
   BaseLimits bases[kMaxBases];
@@ -76,14 +76,11 @@ Status NpuEmu::DoPrepare(const Job& job, uint64_t& work) {
   Timing timing;
   TAKT_TRY(Evaluate(stream, machine_, timing));
   cycles_[job.id] = timing.Cycles(machine_);
-  prepared_[job.id] = true;
   return {};
 }
 
 Status NpuEmu::DoSubmit(const Job& job) {
-  if (lost_ || job.id >= kMaxJobs || !prepared_[job.id]) {
-    return {StatusCode::kInvalidState, Site::kDeviceState, job.id};
-  }
+  if (lost_) return {StatusCode::kInvalidState, Site::kDeviceState, job.id};
   Stream stream;
   TAKT_TRY(OpenStream(job.stream, stream));
   if (next_.skip != 0) {
@@ -125,23 +122,23 @@ Status NpuEmu::DoSubmit(const Job& job) {
   return {};
 }
 
-JobState NpuEmu::StateOf(uint16_t job, Status& status) const {
+JobState NpuEmu::StateOf(uint32_t job, Status& status) const {
   const FaultKind struck = job == struck_job_ ? struck_ : FaultKind::kNone;
-  const bool over = struck == FaultKind::kReset || clock_->now() >= ends_[job];
-  if (struck == FaultKind::kHang || !over) return JobState::kRunning;
-  if (!Stops(struck)) return JobState::kDone;
+  const bool over = clock_->now() >= ends_[job];
+  if (struck == FaultKind::kHang || !(over || lost_)) return JobState::kRunning;
+  if (over && !Stops(struck)) return JobState::kDone;
   status = {StatusCode::kDeviceFault, Site::kNpuCommand, struck_at_};
   return JobState::kFailed;
 }
 
-JobState NpuEmu::DoPoll(uint16_t job, Status& status) {
+JobState NpuEmu::DoPoll(uint32_t job, Status& status) {
   const JobState state = StateOf(job, status);
   if (state == JobState::kRunning) clock_->AdvanceTo(clock_->now() + CeilDiv(machine_.clock_hz, 1000000));
   return state;
 }
 
-JobState NpuEmu::DoWait(uint16_t job, const WaitLimit& limit, Status& status) {
-  if (limit.cancel != nullptr && *limit.cancel) return StateOf(job, status);
+JobState NpuEmu::DoWait(uint32_t job, const WaitLimit& limit, Status& status) {
+  if (lost_ || (limit.cancel != nullptr && *limit.cancel)) return StateOf(job, status);
   if (struck_ == FaultKind::kSpuriousInterrupt && job == struck_job_) {
     struck_ = FaultKind::kNone;
     return JobState::kRunning;
@@ -151,14 +148,24 @@ JobState NpuEmu::DoWait(uint16_t job, const WaitLimit& limit, Status& status) {
   return StateOf(job, status);
 }
 
-Status NpuEmu::DoCancel() {
-  free_at_ = clock_->now();
+/// Those behind it begin earlier by what it had left.
+Status NpuEmu::DoCancel(uint32_t job) {
+  uint64_t begin = clock_->now();
+  for (const uint64_t end : ends_) {
+    if (end > begin && end < ends_[job]) begin = end;
+  }
+  const uint64_t left = ends_[job] > begin ? ends_[job] - begin : 0;
+  for (uint64_t& end : ends_) {
+    if (end > ends_[job]) end -= left;
+  }
+  free_at_ -= left;
+  ends_[job] = 0;
   return {};
 }
 
 Status NpuEmu::DoReset() {
-  for (bool& prepared : prepared_) prepared = false;
   for (uint64_t& cycles : cycles_) cycles = 0;
+  for (uint64_t& end : ends_) end = 0;
   free_at_ = busy_cycles_ = 0;
   next_ = fault_ = {};
   struck_ = FaultKind::kNone;

@@ -25,8 +25,7 @@ class VirtualClock {
 };
 
 /// One job runs at a time, up to kMaxJobsInFlight queue up. A job computes at Submit; it is done, and its outputs may
-/// be used, when the clock reaches its end. Submit refuses one that was not prepared since Reset with kInvalidState.
-/// Wait moves the clock there; each Poll moves it on by a microsecond.
+/// be used, when the clock reaches its end. Wait moves the clock there; each Poll moves it on by a microsecond.
 class NpuEmu final : public Device {
  public:
   /// Bytes that Init wants, 64-aligned.
@@ -43,22 +42,21 @@ class NpuEmu final : public Device {
 
   const Machine& machine() const { return machine_; }
   /// Cycles of a prepared job.
-  uint64_t cycles(uint16_t job) const { return job < kMaxJobs ? cycles_[job] : 0; }
+  uint64_t cycles(uint32_t job) const { return job < kMaxJobs ? cycles_[job] : 0; }
 
  private:
   Status DoPrepare(const Job& job, uint64_t& work) override;
   Status DoSubmit(const Job& job) override;
-  JobState DoPoll(uint16_t job, Status& status) override;
-  JobState DoWait(uint16_t job, const WaitLimit& limit, Status& status) override;
-  Status DoCancel() override;
+  JobState DoPoll(uint32_t job, Status& status) override;
+  JobState DoWait(uint32_t job, const WaitLimit& limit, Status& status) override;
+  Status DoCancel(uint32_t job) override;
   Status DoReset() override;
   uint64_t DoBusyTicks() const override { return busy_cycles_; }
-  JobState StateOf(uint16_t job, Status& status) const;
+  JobState StateOf(uint32_t job, Status& status) const;
 
   Machine machine_;
   std::span<std::byte> workspace_;
   VirtualClock* clock_ = nullptr;
-  bool prepared_[kMaxJobs] = {};
   uint64_t cycles_[kMaxJobs] = {};
   uint64_t ends_[kMaxJobs] = {};
   uint64_t free_at_ = 0;
@@ -66,7 +64,7 @@ class NpuEmu final : public Device {
   Fault next_;                           ///< Injected.
   Fault fault_;                          ///< Of the job that is being submitted.
   FaultKind struck_ = FaultKind::kNone;  ///< What the job `struck_job_` suffers from.
-  uint16_t struck_job_ = 0;
+  uint32_t struck_job_ = 0;
   uint32_t struck_at_ = 0;  ///< Byte offset of the command.
   bool lost_ = false;       ///< Until Reset, by a kReset.
 };

@@ -16,9 +16,9 @@ class NullDevice final : public Device {
   /// Start the hardware and return.
   Status DoSubmit(const Job&) override { return {}; }
   /// Read the hardware's state; kFailed with the fault in `status`.
-  JobState DoPoll(uint16_t, Status&) override { return JobState::kDone; }
-  /// Return when no job touches memory any more.
-  Status DoCancel() override { return {}; }
+  JobState DoPoll(uint32_t, Status&) override { return JobState::kDone; }
+  /// Return when the job touches no memory any more.
+  Status DoCancel(uint32_t) override { return {}; }
   Status DoReset() override { return {}; }
 };
 

@@ -81,13 +81,14 @@ int Fail(const char* path, const char* why) {
 }
 
 int Run(const char* camera, const char* audio, double camera_hz, double audio_hz) {
-  takt::npu::VirtualClock time;  // Stands still but for what steps and jobs cost.
+  samples::Npu npu;
+  takt::npu::VirtualClock& time = npu.clock;  // Stands still but for what steps and jobs cost.
   Network networks[kTasks];
   Source sources[kTasks] = {{"camera", camera_hz, 1, 1}, {"audio", audio_hz, 2, 0}, {"vibration", 10, 1, 1}};
   const char* paths[kTasks] = {camera, audio, audio};
   for (size_t i = 0; i < kTasks; ++i) {
     Network* group = i == 2 ? &networks[0] : nullptr;
-    if (const takt::Status status = networks[i].Load(paths[i], time.clock(), group, &time); !status.ok())
+    if (const takt::Status status = networks[i].Load(paths[i], time.clock(), group, &npu); !status.ok())
       return Fail(paths[i], takt::SiteText(status.site()));
     if (networks[i].plan.costs().empty())
       return Fail(paths[i], "states no costs; convert it with --costs, or --target of an NPU machine");
@@ -96,6 +97,7 @@ int Run(const char* camera, const char* audio, double camera_hz, double audio_hz
   }
   std::printf("camera and vibration share an arena of %u bytes, which saves %u\n", networks[0].plan.arena(0).bytes,
               networks[2].plan.arena(0).bytes);
+  if (npu.jobs != 0) std::printf("the networks' %d jobs run on one NPU\n", npu.jobs);
   const uint64_t hz = networks[0].plan.clock_hz();
   std::printf("virtual clock of %.0f MHz, 300 images; the camera's longest step takes %.3f ms\n",
               static_cast<double>(hz) / 1e6,

@@ -9,6 +9,7 @@ namespace takt::test {
 namespace {
 
 constexpr Site kState = Site::kDeviceState;
+constexpr JobRange kAll = {0, Bench::kJobs};
 
 Status Prepare(Bench& b, const Job& job) {
   uint64_t work = 0;
@@ -135,22 +136,44 @@ std::string CancelledJobsAreGone(Bench& b) {
   if (!Start(b)) return "refused";
   if (Poll(b, 0) != JobState::kRunning) return "nothing to cancel";
   if (!b.device().caps().can_cancel) {
-    if (b.device().Cancel().code() != StatusCode::kUnsupported) return "cancelled, against its caps";
+    if (b.device().Cancel(0).code() != StatusCode::kUnsupported) return "cancelled, against its caps";
     return Wait(b, 0) == JobState::kDone && IsRight(b, 0) ? "" : "the job suffered";
   }
-  if (!b.device().Cancel().ok() || b.device().busy()) return "still busy";
+  if (!b.device().Cancel(0).ok() || b.device().busy()) return "still busy";
   return Start(b) && Wait(b, 0) == JobState::kDone && IsRight(b, 0) ? "" : "no job after a cancel";
 }
 
 std::string StopLeavesNothingInFlight(Bench& b) {
   if (!Start(b)) return "refused";
   const bool can_cancel = b.device().caps().can_cancel;
-  const Status at_once = b.device().Stop(b.clock(), b.clock().Now());
+  const Status at_once = b.device().Stop(kAll, b.clock(), b.clock().Now());
   const Status running(StatusCode::kDeviceFault, kState, 0);
   if (at_once != (can_cancel ? Status() : running)) return "another status";
   if (b.device().busy() == can_cancel) return "not what the status says";
-  if (!b.device().Stop(b.clock(), UINT64_MAX).ok() || b.device().busy()) return "still busy";
+  if (!b.device().Stop(kAll, b.clock(), UINT64_MAX).ok() || b.device().busy()) return "still busy";
   return can_cancel || IsRight(b, 0) ? "" : "the job suffered";
+}
+
+std::string StopLeavesOtherPlansJobs(Bench& b) {
+  if (b.device().caps().queue_depth < 2 || !Start(b, 2)) return "refused";
+  if (!b.device().Stop({0, 1}, b.clock(), UINT64_MAX).ok()) return "not stopped";
+  if (Poll(b, 0) != JobState::kFailed) return "still there";
+  return Wait(b, 1) == JobState::kDone && IsRight(b, 1) ? "" : "another job suffered";
+}
+
+/// Two plans, of jobs 0 and 1.
+std::string AnotherPlansJobIsWaitedFor(Bench& b) {
+  const JobRange first = {0, 1}, second = {1, 1};
+  if (!Prepare(b, b.job(1)).ok() || !Start(b)) return "refused";
+  const uint16_t depth = b.device().caps().queue_depth;
+  if (Poll(b, 0) != JobState::kRunning) return "done at once";
+  if (b.device().HasRoom(first) != (depth > 1)) return "not its own queue";
+  if (b.device().HasRoom(second)) return "beside another plan's job";
+  for (int i = 0; i < 1000000 && !b.device().HasRoom(second); ++i) {
+  }
+  if (!b.device().Submit(b.job(1)).ok()) return "refused though the other job has ended";
+  if (Wait(b, 0) != JobState::kDone || !IsRight(b, 0)) return "the ended job is forgotten";
+  return Wait(b, 1) == JobState::kDone && IsRight(b, 1) ? "" : "the second job is not right";
 }
 
 std::string FailuresAreStatuses(Bench& b) {
@@ -164,7 +187,7 @@ std::string FailuresAreStatuses(Bench& b) {
 
 std::string CountersCount(Bench& b) {
   if (!Start(b) || Wait(b, 0) != JobState::kDone || !b.device().Submit(b.job(0)).ok()) return "refused";
-  if (!b.device().Stop(b.clock(), UINT64_MAX).ok()) return "still busy";
+  if (!b.device().Stop(kAll, b.clock(), UINT64_MAX).ok()) return "still busy";
   const DeviceCounters n = b.device().counters();
   const uint32_t cancelled = b.device().caps().can_cancel ? 1 : 0;
   if (n.submitted != 2 || n.done != 2 - cancelled || n.cancelled != cancelled || n.failed != 0) return "miscounted";
@@ -196,6 +219,8 @@ const std::map<std::string, std::string (*)(Bench&)> kCases = {
     TAKT_CASE(WaitStopsWhenCancelled),
     TAKT_CASE(CancelledJobsAreGone),
     TAKT_CASE(StopLeavesNothingInFlight),
+    TAKT_CASE(StopLeavesOtherPlansJobs),
+    TAKT_CASE(AnotherPlansJobIsWaitedFor),
     TAKT_CASE(FailuresAreStatuses),
     TAKT_CASE(CountersCount),
     TAKT_CASE(ResetForgetsEverything),

@@ -122,7 +122,7 @@ TEST(DeviceTest, ADeviceThatCannotCancelMakesTheRunLateByTheJobsRest) {
   ASSERT_EQ(n.Init(), Status());
   EXPECT_EQ(n.net.Invoke(5), Status(StatusCode::kDeadlineExceeded, Site::kInvokeDeadline, 6, 3));
   EXPECT_EQ(n.device.log, "p0s0d0");
-  EXPECT_EQ(n.device.Cancel().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(n.device.Cancel(0).code(), StatusCode::kUnsupported);
 }
 
 /// The job is submitted at tick 1; all steps cost 28.

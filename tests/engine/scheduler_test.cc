@@ -1,74 +1,15 @@
 // Several networks on one core, on a virtual clock: who runs when, exactly.
-#include "engine/core/scheduler.h"
-
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <string>
 
-#include "tests/support/fake_device.h"
-#include "tests/support/plan_builder.h"
+#include "tests/engine/scheduler_fixture.h"
 
 namespace takt {
 namespace {
 
-test::VirtualClock now;
-
-Status Check(const KernelCall&, uint64_t&) {
-  return {};
-}
-/// A copy takes 10 ticks.
-void Run(const KernelCall& call) {
-  now.ticks += 10;
-  std::memcpy(call.outputs[0].data, call.inputs[0].data, call.inputs[0].size());
-}
-constexpr Kernel kCopy{
-    {Op::kCopy, Numerics::kAny, Layout::kNeutral, {DataType::kInt8, DataType::kNone, DataType::kInt8}}, Check, Run};
-const Kernel* const kTable[] = {&kCopy};
-
-struct alignas(64) Arena {
-  std::byte bytes[512] = {};
-};
-
-/// A chain of copies, its runtime memory, and an arena of its own or another one's.
-struct Net {
-  explicit Net(const test::PlanSpec& spec, Arena* shared = nullptr, Device* device = nullptr)
-      : file(spec.Pack()), used(shared != nullptr ? shared : &own), devices{device} {
-    EXPECT_EQ(plan.Open(file.view()), Status());
-    const std::span<std::byte> arenas[1] = {used->bytes};
-    EXPECT_EQ(net.Init(plan, {.arenas = arenas,
-                              .runtime = runtime,
-                              .kernels = kTable,
-                              .devices = std::span<Device* const>(devices, device != nullptr ? 1 : 0),
-                              .platform = {.clock = now.clock()}}),
-              Status());
-  }
-  explicit Net(int steps, Arena* shared = nullptr) : Net(test::CopyChain(steps), shared) {}
-
-  test::PlanBytes file;
-  Plan plan;
-  Arena own;
-  Arena* used;
-  Device* devices[1];
-  alignas(64) std::byte runtime[1024] = {};
-  Interpreter net;
-};
-
-class SchedulerTest : public testing::Test {
- protected:
-  SchedulerTest() { now.ticks = 0; }
-
-  Status Init(std::span<Task> tasks) { return scheduler_.Init(tasks, now.clock()); }
-  /// One letter a step: the task's, from 'a'; '.' where all wait.
-  std::string Steps(int most = 100) {
-    std::string steps;
-    for (Turn turn = scheduler_.RunStep(); turn.activity != Activity::kIdle && most-- > 0; turn = scheduler_.RunStep())
-      steps += turn.activity == Activity::kRan ? static_cast<char>('a' + turn.task) : '.';
-    return steps;
-  }
-
-  Scheduler scheduler_;
-};
+using test::Arena;
+using test::Net;
+using test::now;
+using test::SchedulerTest;
 
 TEST_F(SchedulerTest, TheMoreUrgentPreemptsBetweenSteps) {
   Net low(4), high(2);
@@ -209,7 +150,7 @@ TEST_F(SchedulerTest, WhatMayNotBeSharedIsRefused) {
   {
     Net a(test::OneOfEverything(), nullptr, &device), b(test::OneOfEverything(), nullptr, &device);
     Task tasks[2] = {{.net = &a.net, .group = 1}, {.net = &b.net, .group = 1}};
-    EXPECT_EQ(Init(tasks), refused) << "a device";
+    EXPECT_EQ(Init(tasks), refused) << "a device that cannot tell their jobs apart";
   }
   Interpreter unready;
   Task tasks[1] = {{.net = &unready}};

@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "engine/core/scheduler.h"
+#include "ports/npu_emu/npu_emu.h"
 #include "ports/reference/kernels.h"
+#include "tests/npu/npu_fixture.h"
 #include "tests/support/plan_builder.h"
+#include "tests/support/plan_runner.h"
 #include "tests/support/try_plan.h"
 
 namespace takt {
@@ -17,11 +20,12 @@ namespace {
 
 /// An interpreter of a plan that several may share.
 struct Net {
-  explicit Net(const Plan& plan) {
+  explicit Net(const Plan& plan, std::span<Device* const> devices = {}, uint16_t first_job = 0) {
     EXPECT_EQ(net.Init(plan, {.arenas = arenas,
                               .runtime = runtime,
                               .kernels = reference::AllKernels(),
-                              .devices = {},
+                              .devices = devices,
+                              .first_job = first_job,
                               .platform = {.clock = {[](void*) {
                                                        return static_cast<uint64_t>(
                                                            std::chrono::steady_clock::now().time_since_epoch().count());
@@ -61,6 +65,62 @@ TEST_F(ThreadTest, CancelFromAnotherThread) {
   canceller.join();
   net->net.ClearCancel();
   EXPECT_EQ(net->net.Invoke(), Status());
+}
+
+/// OneOfEverything, whose job copies 16 bytes on the emulated NPU.
+test::PlanBytes PlanWithAJob() {
+  npu::StreamWriter stream;
+  stream.Emit(npu::Pipe::kLoad, npu::Move(npu::Base(0), npu::At(npu::Buffer::kFeature), 16));
+  stream.EmitSet(npu::Pipe::kLoad, 0);
+  stream.EmitWait(npu::Pipe::kStore, 0);
+  stream.Emit(npu::Pipe::kStore, npu::Move(npu::At(npu::Buffer::kFeature), npu::Base(1), 16));
+  test::PlanSpec spec = test::OneOfEverything();
+  spec.costs.clear();  // They bound jobs in ticks of one clock, and this is another one.
+  spec.constants.clear();
+  spec.segment.clear();
+  spec.AddConstant(stream.Finish());
+  return spec.Pack();
+}
+
+TEST_F(ThreadTest, CancelOfNetworksOnOneNpuFromAnotherThread) {
+  const npu::Machine machine = npu::PlainMachine();
+  test::AlignedBytes workspace(npu::NpuEmu::WorkspaceBytes(machine));
+  npu::VirtualClock clock;
+  npu::NpuEmu device;
+  ASSERT_EQ(device.Init({reinterpret_cast<const uint8_t*>(&machine), sizeof(machine)}, workspace.span(), clock),
+            Status());
+  Device* const devices[] = {&device};
+  const test::PlanBytes file = PlanWithAJob();
+  Plan plan;
+  ASSERT_EQ(plan.Open(file.view()), Status());
+  const auto first = std::make_unique<Net>(plan, devices), second = std::make_unique<Net>(plan, devices, 1);
+  int ended[2] = {};  // Well, and cancelled.
+  Task tasks[2] = {{.net = &first->net}, {.net = &second->net, .priority = 1}};
+  for (Task& task : tasks) {
+    task.context = ended;
+    task.on_begin = [](void*, Interpreter& net) { net.input("x").as<int8_t>()[3] = 7; };
+    task.on_end = [](void* counts, Interpreter& net, Status status) {
+      EXPECT_TRUE(status.ok() ? net.output(0).as<int8_t>()[3] == 7 : status.code() == StatusCode::kCancelled);
+      ++static_cast<int*>(counts)[status.ok() ? 0 : 1];
+    };
+  }
+  Scheduler scheduler;
+  ASSERT_EQ(scheduler.Init(tasks, clock.clock()), Status());
+  std::atomic<bool> done{false};
+  std::thread canceller([&] {
+    for (uint32_t i = 0; !done; ++i) {
+      (i % 2 == 0 ? first : second)->net.Cancel();
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  });
+  while (ended[0] < 200 || ended[1] < 50) {
+    for (uint32_t i = 0; i < 2; ++i) scheduler.Release(i);
+    scheduler.RunUntilIdle();
+    const Status status = second->net.Invoke();  // The way that waits inside of the device.
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kCancelled);
+  }
+  done = true;
+  canceller.join();
 }
 
 TEST_F(ThreadTest, ThreadsShareAPlan) {

@@ -8,24 +8,27 @@
 #include <iterator>
 #include <random>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "converter/backend/convert.h"
 #include "converter/backend/plan_writer.h"
 #include "converter/ir/text.h"
-#include "converter/npu/machine_json.h"
 #include "engine/core/interpreter.h"
 #include "engine/core/scrubber.h"
 #include "ports/npu_emu/model/access.h"
 #include "ports/npu_emu/npu_emu.h"
 #include "ports/reference/kernels.h"
 #include "schema/plan_generated.h"
-#include "tests/support/small_model.h"
+#include "tests/npu/job_models.h"
 
 namespace takt {
 namespace {
 
 using npu::FaultKind;
+using test::kInputBytes;
+using test::kModels;
+using test::kTarget;
+using test::MakePlan;
+using test::Model;
 
 struct alignas(64) Line {
   std::byte bytes[64];
@@ -35,61 +38,6 @@ std::vector<Line> Lines(size_t bytes) {
 }
 std::span<std::byte> Bytes(std::vector<Line>& lines) {
   return std::as_writable_bytes(std::span(lines));
-}
-
-constexpr const char* kTarget = "ethos-u55-32";
-
-/// `n` numbers from -127 to 127.
-std::string RandomNumbers(std::mt19937& random, int n) {
-  std::string text;
-  for (int i = 0; i < n; ++i) absl::StrAppend(&text, i == 0 ? "" : ", ", static_cast<int>(random() % 255) - 127);
-  return "[" + text + "]";
-}
-
-/// Two convolutions around a function of the host, and a sum that is kept: two
-/// jobs, one state.
-std::string StatefulGraph() {
-  std::mt19937 random(9);
-  const std::string wide = RandomNumbers(random, 288), narrow = RandomNumbers(random, 32);
-  return absl::StrCat(R"(graph "stateful"
-%0 "x": int8[1,8,8,4] quant(0.5:0)
-%1 "w": int8[8,3,3,4] quant(0.01:0) = )",
-                      wide, R"(
-%2 "b": int32[8] = [0, 0, 0, 0, 0, 0, 0, 0]
-%3 "h": int8[1,8,8,8] quant(0.5:0)
-%4 "g": int8[1,8,8,8] quant(0.0078125:0)
-%5 "v": int8[4,1,1,8] quant(0.02:0) = )",
-                      narrow, R"(
-%6 "c": int32[4] = [0, 0, 0, 0]
-%7 "k": int8[1,8,8,4] quant(0.5:0)
-%8 "sum": int8[1,8,8,4] quant(0.5:0)
-%9 "next": int8[1,8,8,4] quant(0.5:0)
-%10 "y": int8[1,8,8,4] quant(0.0078125:0)
-inputs %0
-outputs %10
-state %8, %9
-%3 = conv2d(%0, %1, %2) {activation = "none", pads = [1, 1, 1, 1], strides = [1, 1]}
-%4 = unary(%3) {function = "tanh"}
-%7 = conv2d(%4, %5, %6) {activation = "none", pads = [0, 0, 0, 0], strides = [1, 1]}
-%9 = add(%8, %7) {activation = "none", function = "add"}
-%10 = unary(%9) {function = "tanh"}
-)");
-}
-
-/// Both take int8 x[1, 8, 8, 4].
-enum class Model { kConvolutions, kStateful };
-constexpr Model kModels[] = {Model::kConvolutions, Model::kStateful};
-constexpr size_t kInputBytes = 256;
-
-std::vector<uint8_t> MakePlan(Model model, const char* target) {
-  ConvertOptions options;
-  Diagnostics diagnostics;
-  if (target != nullptr) options.machine = npu::ParseMachine(*npu::PresetJson(target), target, {}, diagnostics)->table;
-  if (model == Model::kConvolutions) return ConvertTflite(test::SmallModel(), "small", options).plan;
-  std::string error;
-  const auto graph = ir::ParseGraph(StatefulGraph(), error);
-  EXPECT_TRUE(graph.has_value()) << error;
-  return ConvertGraph(*graph, {}, options).plan;
 }
 
 std::vector<std::vector<std::byte>> Copies(std::span<const std::span<std::byte>> spans) {

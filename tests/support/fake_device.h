@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,27 +36,25 @@ class FakeDevice final : public Device {
 
  private:
   struct Running {
-    uint16_t id;
+    uint32_t id;
     uint64_t end;
     std::span<std::byte> bases[2];
   };
 
   Status DoPrepare(const Job& job, uint64_t& work) override {
     work += job_work;
-    prepared_.insert(job.id);
     return Log('p', job.id);
   }
   Status DoSubmit(const Job& job) override {
-    if (!prepared_.contains(job.id)) return {StatusCode::kInvalidState, Site::kDeviceState, job.id};
     running_.push_back({job.id, clock_.ticks + job_ticks_, {job.bases[0], job.bases[1]}});
     busy_ticks_ += job_ticks_;
     return Log('s', job.id);
   }
-  JobState DoPoll(uint16_t id, Status& status) override {
+  JobState DoPoll(uint32_t id, Status& status) override {
     clock_.ticks += poll_ticks;
     return StateOf(id, status);
   }
-  JobState StateOf(uint16_t id, Status& status) {
+  JobState StateOf(uint32_t id, Status& status) {
     const auto job = Find(id);
     if (clock_.ticks < job->end) return JobState::kRunning;
     const bool fails = fail || std::exchange(fail_next, false);
@@ -71,27 +68,25 @@ class FakeDevice final : public Device {
     (void)Log(fails ? 'f' : 'd', id);
     return fails ? JobState::kFailed : JobState::kDone;
   }
-  JobState DoWait(uint16_t id, const WaitLimit& limit, Status& status) override {
+  JobState DoWait(uint32_t id, const WaitLimit& limit, Status& status) override {
     if (limit.cancel == nullptr || !*limit.cancel)
       clock_.ticks = std::max(clock_.ticks, std::min(Find(id)->end, limit.deadline));
     return StateOf(id, status);
   }
-  Status DoCancel() override {
+  Status DoCancel(uint32_t id) override {
     if (stuck) return {StatusCode::kDeviceFault, Site::kDeviceState};
-    for (const Running& job : running_) (void)Log('c', job.id);
-    running_.clear();
-    return {};
+    running_.erase(Find(id));
+    return Log('c', id);
   }
   Status DoReset() override {
     running_.clear();
-    prepared_.clear();
     busy_ticks_ = 0;
     return Log('r', 0);
   }
   uint64_t DoBusyTicks() const override { return busy_ticks_; }
 
-  std::vector<Running>::iterator Find(uint16_t id) { return std::ranges::find(running_, id, &Running::id); }
-  Status Log(char event, uint16_t job) {
+  std::vector<Running>::iterator Find(uint32_t id) { return std::ranges::find(running_, id, &Running::id); }
+  Status Log(char event, uint32_t job) {
     log += event;
     log += std::to_string(job);
     return {};
@@ -101,7 +96,6 @@ class FakeDevice final : public Device {
   uint64_t job_ticks_;
   uint64_t busy_ticks_ = 0;
   std::vector<Running> running_;
-  std::set<uint16_t> prepared_;
 };
 
 }  // namespace takt::test

@@ -21,8 +21,8 @@ Bytes Copy(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-PlanRunner::PlanRunner(const Bytes& plan, KernelTable kernels, std::span<Device* const> devices)
-    : file_(plan.size()), kernels_(kernels), devices_(devices) {
+PlanRunner::PlanRunner(const Bytes& plan, KernelTable kernels, std::span<Device* const> devices, uint16_t first_job)
+    : file_(plan.size()), kernels_(kernels), devices_(devices), first_job_(first_job) {
   std::memcpy(file_.span().data(), plan.data(), plan.size());
   Require(plan_.Open(file_.span()));
   Requirements need;
@@ -39,6 +39,7 @@ Status PlanRunner::Init() {
   options.runtime = memory_.back().span();
   options.kernels = kernels_;
   options.devices = devices_;
+  options.first_job = first_job_;
   return net_.Init(plan_, options);
 }
 

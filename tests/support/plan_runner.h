@@ -35,7 +35,7 @@ class PlanRunner {
  public:
   /// `devices`, if the plan has any, outlive this object.
   explicit PlanRunner(const Bytes& plan, KernelTable kernels = reference::AllKernels(),
-                      std::span<Device* const> devices = {});
+                      std::span<Device* const> devices = {}, uint16_t first_job = 0);
 
   /// Binds the open plan afresh; the constructor has done it once.
   Status Init();
@@ -57,6 +57,7 @@ class PlanRunner {
   AlignedBytes file_;
   KernelTable kernels_;
   std::span<Device* const> devices_;
+  uint16_t first_job_;
   Plan plan_;
   std::vector<AlignedBytes> memory_;  ///< The plan's arenas, then the runtime arena.
   std::vector<std::span<std::byte>> arenas_;

@@ -34,8 +34,8 @@ class IdleDevice final : public Device {
  private:
   Status DoPrepare(const Job&, uint64_t&) override { return {}; }
   Status DoSubmit(const Job&) override { return {}; }
-  JobState DoPoll(uint16_t, Status&) override { return JobState::kDone; }
-  Status DoCancel() override { return {}; }
+  JobState DoPoll(uint32_t, Status&) override { return JobState::kDone; }
+  Status DoCancel(uint32_t) override { return {}; }
   Status DoReset() override { return {}; }
 };
 

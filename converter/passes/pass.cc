@@ -32,7 +32,7 @@ constexpr Pass kPasses[] = {
     {"affine_folding", "A factor or term for each channel joins the contraction before it", true, true, FoldAffine},
     {"requantize_merging", "Chains of requantizes that one step equals on every value become that step", true, true,
      MergeRequantizes},
-    {"pad_folding", "Zero padding becomes the pads of the convolution that reads it", true, true, FoldPads},
+    {"pad_folding", "Padding becomes the pads of the convolution or maximum that reads it", true, true, FoldPads},
     {"dead_code", "Nodes and tensors that nothing reads go", true, true, EliminateDeadCode},
     {"quantization", "A float graph becomes int8 where a calibration asks for it", false, true, Quantize},
     {"residual_fusion", "An add joins the convolution that feeds it", true, true, FuseResiduals},

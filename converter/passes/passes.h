@@ -38,7 +38,7 @@ void MergeRequantizes(ir::Graph& graph, PassContext& context);
 /// The add of a residual joins the convolution that feeds it, whose result then needs no memory of its own.
 void FuseResiduals(ir::Graph& graph, PassContext& context);
 
-/// Zero padding of height and width becomes the pads of the convolution that reads it.
+/// Padding of height and width becomes the pads of the convolution or maximum that reads it, perhaps past a transpose.
 void FoldPads(ir::Graph& graph, PassContext& context);
 
 /// Reshapes become dense views, or copies where the memory can't be shared; concatenations become copies into strided

@@ -216,6 +216,55 @@ TEST(PadFolding, LeavesOtherPads) {
   ExpectUnchanged(passes::FoldPads, PadThenConv("[0, 1, 1, 0]", "0.0", " quant(0.5:1)"));  // Another quantization.
 }
 
+/// pad, [transpose,] max_pool2d of 3x3 over 2x2 cells, padded to 4x4; `producer` makes the pad's input.
+std::string PadThenMaxPool(const std::string& quantization, const std::string& producer, const std::string& value) {
+  const std::string small = "int8[1,2,2,1]" + quantization;
+  return Graph({small, small, "int8[1,4,4,1]" + quantization, small},
+               "inputs %0\noutputs %3\n%1 = " + producer + " from [0]\n%2 = pad(%1) {after = [0, 1, 1, 0], " +
+                   "before = [0, 1, 1, 0], value = " + value + "} from [1]\n" +
+                   "%3 = max_pool2d(%2) {kernel = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1]} from [2]\n");
+}
+
+TEST(PadFolding, PadsThatNoCellIsBelowJoinAMaximum) {
+  const std::string pool = "max_pool2d(%1) {kernel = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]} from [1, 2]";
+  const std::string lowest = " quant(0.5:-128)", any = kAct;
+  for (const auto& text : {PadThenMaxPool(lowest, "copy(%0)", "0.0"), PadThenMaxPool(any, "copy(%0)", "-64.0"),
+                           PadThenMaxPool(any, "add(%0, %0) {activation = \"relu\", function = \"add\"}", "0.0")}) {
+    const Result result = Rewrite(passes::FoldPads, text);
+    EXPECT_NE(result.after.find(pool), std::string::npos) << result.after;
+  }
+  ExpectUnchanged(passes::FoldPads, PadThenMaxPool(any, "copy(%0)", "0.0"));     // -0.5 is below.
+  ExpectUnchanged(passes::FoldPads, PadThenMaxPool(lowest, "copy(%0)", "0.5"));  // 0 is below.
+}
+
+TEST(PadFolding, AMaximumSeesACellInEachWindow) {
+  const std::string q = " quant(0.5:-128)";
+  ExpectUnchanged(passes::FoldPads,
+                  Graph({"int8[1,2,2,1]" + q, "int8[1,4,2,1]" + q, "int8[1,3,1,1]" + q},
+                        "inputs %0\noutputs %2\n%1 = pad(%0) {after = [0, 0, 0, 0], before = [0, 2, 0, 0]}\n"
+                        "%2 = max_pool2d(%1) {kernel = [2, 2], pads = [0, 0, 0, 0], strides = [1, 1]}\n"));
+}
+
+TEST(PadFolding, PassesTransposes) {
+  const std::string q = kAct;
+  const auto text = [&](const std::string& outputs) {
+    return Graph({"int8[1,1,2,3]" + q, "int8[1,1,4,4]" + q, "int8[1,4,4,1]" + q,
+                  "int8[1,3,3,1] quant(0.5:0) = [1, 2, 3, 4, 5, 6, 7, 8, 9]", "int32[1] = [0]", "int8[1,2,2,1]" + q},
+                 "inputs %0\noutputs " + outputs +
+                     "\n%1 = pad(%0) {after = [0, 0, 1, 0], before = [0, 0, 1, 1], value = 0.0} from [1]\n"
+                     "%2 = transpose(%1) {permutation = [0, 2, 3, 1]} from [0]\n"
+                     "%5 = conv2d(%2, %3, %4) {pads = [0, 0, 0, 0], strides = [1, 1]} from [2]\n");
+  };
+  const Result result = Rewrite(passes::FoldPads, text("%5"));
+  EXPECT_NE(result.after.find("%1 = transpose(%0) {permutation = [0, 2, 3, 1]} from [0]"), std::string::npos)
+      << result.after;
+  EXPECT_NE(result.after.find("conv2d(%1, %2, %3) {pads = [1, 1, 1, 0], strides = [1, 1]} from [1, 2]"),
+            std::string::npos)
+      << result.after;
+  EXPECT_EQ(result.after.find("pad("), std::string::npos);
+  ExpectUnchanged(passes::FoldPads, text("%5, %1"));  // The padded tensor is wanted as it is.
+}
+
 std::string ConvThenAdd(const std::string& outputs, const std::string& function, const std::string& second = "%0") {
   const std::string q = kAct;
   return Graph({"int8[1,2,2,1]" + q, "int8[1,1,1,1] quant(0.5:0) = [3]", "int32[1] = [0]", "int8[1,2,2,1]" + q,

@@ -44,21 +44,20 @@ inline Address Plus(Address a, uint64_t bytes) {
 }
 
 /// A box of an NHWC image against a dense tile, in either direction.
-inline Copy BoxCopy(Address image, uint32_t width, uint32_t channels, Part y, Part x, Part c, Address tile,
-                    bool store) {
-  const uint64_t offset = (uint64_t{y.first} * width + x.first) * channels + c.first;
+inline Copy BoxCopy(Address image, Pitch pitch, Part y, Part x, Part c, Address tile, bool store) {
+  const uint64_t offset = uint64_t{y.first} * pitch.row + uint64_t{x.first} * pitch.pixel + c.first;
   Copy op{.from = Plus(image, offset),
           .to = tile,
           .planes = y.size,
           .rows = x.size,
           .row_bytes = c.size,
-          .from_row = channels,
+          .from_row = pitch.pixel,
           .to_row = c.size,
-          .from_plane = width * channels,
+          .from_plane = pitch.row,
           .to_plane = x.size * c.size};
-  if (c.size == channels && uint64_t{x.size} * c.size <= 0xFFFF) {  // rows of pixels are dense
+  if (c.size == pitch.pixel && uint64_t{x.size} * c.size <= 0xFFFF) {  // rows of pixels are dense
     op.planes = 1, op.rows = y.size, op.row_bytes = x.size * c.size;
-    op.from_row = width * channels, op.to_row = op.row_bytes, op.from_plane = op.to_plane = 0;
+    op.from_row = pitch.row, op.to_row = op.row_bytes, op.from_plane = op.to_plane = 0;
   }
   if (store) {
     std::swap(op.from, op.to);
@@ -75,14 +74,14 @@ struct Image {
 };
 
 /// BoxCopy in one command, or in two where the box goes over the ring's end.
-inline void EmitBox(StreamWriter& w, Pipe pipe, const Image& image, uint32_t width, uint32_t channels, Part y, Part x,
-                    Part c, Address tile, bool store) {
+inline void EmitBox(StreamWriter& w, Pipe pipe, const Image& image, Pitch pitch, Part y, Part x, Part c, Address tile,
+                    bool store) {
   const uint32_t ring = image.ring_rows == 0 ? y.first + y.size : image.ring_rows;
   const Part low = {y.first % ring, std::min(y.size, ring - y.first % ring)};
-  w.Emit(pipe, BoxCopy(image.at, width, channels, low, x, c, tile, store));
+  w.Emit(pipe, BoxCopy(image.at, pitch, low, x, c, tile, store));
   if (low.size == y.size) return;
   const Address rest = Plus(tile, uint64_t{low.size} * x.size * c.size);
-  w.Emit(pipe, BoxCopy(image.at, width, channels, {0, y.size - low.size}, x, c, rest, store));
+  w.Emit(pipe, BoxCopy(image.at, pitch, {0, y.size - low.size}, x, c, rest, store));
 }
 
 /// A dense run of any length, in one copy or two.
@@ -97,6 +96,17 @@ inline void EmitRun(StreamWriter& w, Pipe pipe, Address from, Address to, uint64
                     .from_row = kRow,
                     .to_row = kRow});
   if (rest != 0) EmitRun(w, pipe, Plus(from, rows * kRow), Plus(to, rows * kRow), rest);
+}
+
+/// The `run` bytes at `from`, again and again.
+inline void EmitFill(StreamWriter& w, Pipe pipe, Address from, uint32_t run, Address to, uint64_t bytes) {
+  for (uint64_t rows = bytes / run; rows > 0;) {
+    const auto some = static_cast<uint32_t>(std::min<uint64_t>(rows, 0xFFFF));
+    w.Emit(pipe, Copy{.from = from, .to = to, .rows = some, .row_bytes = run, .to_row = run});
+    to = Plus(to, uint64_t{some} * run);
+    rows -= some;
+  }
+  if (bytes % run != 0) EmitRun(w, pipe, from, to, bytes % run);
 }
 
 }  // namespace takt::npu

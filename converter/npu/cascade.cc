@@ -85,6 +85,7 @@ Layer ByRows(const ir::Graph& graph, Layer layer) {
 }
 
 bool MayCascade(const Layer& layer, const Layer& next) {
+  if (layer.kind == LayerKind::kMove || next.kind == LayerKind::kMove) return false;
   const uint64_t row = uint64_t{layer.out_width} * layer.out_channels;
   const bool x = layer.out_height == next.height && row == uint64_t{next.width} * next.channels;
   const bool skip = layer.out_height == next.out_height && row == uint64_t{next.out_width} * next.out_channels;

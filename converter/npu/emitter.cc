@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <optional>
 #include <utility>
 
 #include "converter/npu/event_allocation.h"
+#include "converter/npu/moves.h"
 #include "ports/npu_emu/model/access.h"
 #include "ports/npu_emu/model/cost.h"
 
@@ -13,6 +15,7 @@ namespace takt::npu {
 namespace {
 
 constexpr size_t kConstantAlignment = 16;
+constexpr int64_t kPadding = INT64_MIN;  ///< Key of packed padding.
 
 Add AddOf(const schema::AddParams& p, Numerics numerics) {
   Add op;
@@ -51,6 +54,8 @@ class LayerEmitter {
   };
   void RunContractionTile(const Tile& tile);
   void RunVectorTile(const Tile& tile);
+  void RunMoveTile(const Tile& tile);
+  void Pad(Address slot, uint64_t bytes);
   void LoadWeights(const Tile& tile, Part in);
   void LoadParameters(Part c);
   void LoadFeatures(const Tile& tile, Part in);
@@ -87,6 +92,7 @@ class LayerEmitter {
   std::optional<std::array<Part, 2>> held_weights_;
   std::optional<Part> held_parameters_;
   Address features_, weights_, parameters_;
+  uint32_t padding_ = 0;  ///< Bytes of it that the skip buffer holds.
 };
 
 Address LayerEmitter::AddConstants(const std::vector<uint8_t>& bytes) {
@@ -182,7 +188,7 @@ void LayerEmitter::LoadFeatures(const Tile& tile, Part in) {
   if (held_features_) MacFeatures().Release(w_);
   BeforeFeatures();
   const Address slot = e_.x_.Acquire(w_);
-  EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.width, l_.channels, rows, columns, in, slot, false);
+  EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.XPitch(), rows, columns, in, slot, false);
   e_.x_.Publish(w_);
   if (e_.m_.two_level()) {
     const Address from = e_.x_.Take(w_);
@@ -230,7 +236,7 @@ void LayerEmitter::RunContractionTile(const Tile& tile) {
   std::optional<Address> skip;
   if (l_.skip != ir::kNoTensor) {
     const Address slot = e_.skip_.Acquire(w_);
-    EmitBox(w_, e_.m_.feature_pipe, place_.skip, l_.out_width, l_.out_channels, tile.y, tile.x, tile.c, slot, false);
+    EmitBox(w_, e_.m_.feature_pipe, place_.skip, l_.SkipPitch(), tile.y, tile.x, tile.c, slot, false);
     e_.skip_.Publish(w_);
     skip = slot;
   }
@@ -262,7 +268,7 @@ void LayerEmitter::Finish(const Tile& tile, Address acc, std::optional<Address> 
 }
 
 void LayerEmitter::Store(const Tile& tile, Address slot) {
-  EmitBox(w_, Pipe::kStore, place_.y, l_.out_width, l_.out_channels, tile.y, tile.x, tile.c, slot, true);
+  EmitBox(w_, Pipe::kStore, place_.y, l_.YPitch(), tile.y, tile.x, tile.c, slot, true);
   e_.out_.Release(w_);
 }
 
@@ -272,8 +278,8 @@ void LayerEmitter::RunVectorTile(const Tile& tile) {
   const Address x = e_.skip_.Acquire(w_);
   if (l_.kind == LayerKind::kAdd) {
     const Address b = Plus(x, uint64_t{tile.y.size} * tile.x.size);
-    EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.width, l_.channels, tile.y, tile.x, tile.c, x, false);
-    EmitBox(w_, e_.m_.feature_pipe, place_.skip, l_.width, l_.channels, tile.y, tile.x, tile.c, b, false);
+    EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.XPitch(), tile.y, tile.x, tile.c, x, false);
+    EmitBox(w_, e_.m_.feature_pipe, place_.skip, l_.SkipPitch(), tile.y, tile.x, tile.c, b, false);
     e_.skip_.Publish(w_);
     Add add = AddOf(*l_.add, l_.numerics);
     add.a = e_.skip_.Take(w_), add.b = b, add.y = e_.out_.Acquire(w_);
@@ -284,7 +290,7 @@ void LayerEmitter::RunVectorTile(const Tile& tile) {
     SetWindow(pool, tile, tile.c.size);
     uint32_t pad = 0;
     const Part rows = BoxRows(tile.y, pad), columns = BoxColumns(tile.x, pad);
-    EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.width, l_.channels, rows, columns, tile.c, x, false);
+    EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.XPitch(), rows, columns, tile.c, x, false);
     e_.skip_.Publish(w_);
     pool.x = e_.skip_.Take(w_), pool.y = e_.out_.Acquire(w_);
     pool.function = l_.pool_function, pool.low = l_.low, pool.high = l_.high;
@@ -295,6 +301,40 @@ void LayerEmitter::RunVectorTile(const Tile& tile) {
   Store(tile, e_.out_.Take(w_));
 }
 
+/// Fills a slot. Padding is kept once in the skip buffer, which only the feature pipe uses until the move is done.
+void LayerEmitter::Pad(Address slot, uint64_t bytes) {
+  constexpr uint32_t kMost = 1024;
+  const Pipe pipe = e_.m_.feature_pipe;
+  const Address from = {static_cast<uint8_t>(Buffer::kSkip), 0, 0, 0};
+  if (padding_ == 0) {
+    padding_ = std::min(kMost, std::bit_floor(e_.m_.slot(Buffer::kSkip)));
+    const Address packed = Packed({static_cast<int64_t>(l_.pad_value), kPadding}, {l_.element_bytes, padding_}, {},
+                                  [&] { return PackPadding(l_, padding_); });
+    EmitRun(w_, pipe, packed, from, padding_);
+  }
+  EmitFill(w_, pipe, from, padding_, slot, bytes);
+}
+
+/// Elements come on chip in the order in which they leave.
+void LayerEmitter::RunMoveTile(const Tile& tile) {
+  BeforeFeatures();
+  const uint32_t rows = RowsAtOnce(l_, tile.y.size);
+  const uint64_t bytes = uint64_t{rows} * tile.x.size * tile.c.size * l_.element_bytes;
+  const auto for_each = [&](Address slot, const auto& move) {
+    for (uint32_t row = 0; row < tile.y.size; row += rows, slot = Plus(slot, bytes))
+      move(PartsOf(l_, {tile.y.first + row, rows}, tile.x, tile.c), slot);
+  };
+  for_each(e_.move_.Acquire(w_), [&](const std::vector<Part>& parts, Address slot) {
+    if (HasPadding(l_, parts)) Pad(slot, bytes);
+    LoadCopies(l_, parts, place_.x.at, slot).Emit(w_, e_.m_.feature_pipe);
+  });
+  e_.move_.Publish(w_);
+  for_each(e_.move_.Take(w_), [&](const std::vector<Part>& parts, Address slot) {
+    StoreCopies(l_, parts, slot, place_.y.at).Emit(w_, Pipe::kStore);
+  });
+  e_.move_.Release(w_);
+}
+
 void LayerEmitter::ReleaseAll() {
   if (held_features_) MacFeatures().Release(w_);
   if (held_weights_) MacWeights().Release(w_);
@@ -302,6 +342,7 @@ void LayerEmitter::ReleaseAll() {
 }
 
 void LayerEmitter::Run(const LayerPart& part) {
+  if (part.tiles.size == 0) return;
   const auto rows = static_cast<uint32_t>(CeilDiv(part.rows.size, t_.out_height));
   const auto columns = static_cast<uint32_t>(CeilDiv(l_.out_width, t_.out_width));
   const uint32_t spatial = rows * columns;
@@ -311,7 +352,9 @@ void LayerEmitter::Run(const LayerPart& part) {
     Part y = PartOf(s / columns, t_.out_height, part.rows.size);
     y.first += part.rows.first;
     const Tile tile = {y, PartOf(s % columns, t_.out_width, l_.out_width), PartOf(d, t_.out_channels, l_.out_channels)};
-    l_.weights != ir::kNoTensor ? RunContractionTile(tile) : RunVectorTile(tile);
+    l_.kind == LayerKind::kMove   ? RunMoveTile(tile)
+    : l_.weights != ir::kNoTensor ? RunContractionTile(tile)
+                                  : RunVectorTile(tile);
   }
   ReleaseAll();
   w_.EmitSet(Pipe::kStore, kStoredEvent);
@@ -327,7 +370,8 @@ Emitter::Emitter(const Machine& machine)
       acc_(machine, 4, Pipe::kMac, Pipe::kVector),
       out_(machine, 5, Pipe::kVector, Pipe::kStore),
       parameter_(machine, 6, Pipe::kLoad, Pipe::kVector),
-      skip_(machine, 7, machine.feature_pipe, Pipe::kVector) {}
+      skip_(machine, 7, machine.feature_pipe, Pipe::kVector),
+      move_(machine, 8, machine.feature_pipe, Pipe::kStore) {}
 
 void Emitter::Emit(const Layer& layer, const Tiling& tiling, const LayerPart& part, const LayerPlace& place,
                    const ir::Graph& graph) {

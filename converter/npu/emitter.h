@@ -17,8 +17,8 @@ namespace takt::npu {
 /// (free).
 inline constexpr Buffer kChannelBuffers[] = {Buffer::kFeature,   Buffer::kWeight,      Buffer::kFeatureA,
                                              Buffer::kWeightB,   Buffer::kAccumulator, Buffer::kOutput,
-                                             Buffer::kParameter, Buffer::kSkip};
-inline constexpr uint32_t kChannels = 8;
+                                             Buffer::kParameter, Buffer::kSkip,        Buffer::kOutput};
+inline constexpr uint32_t kChannels = 9;
 inline constexpr uint32_t kStoredEvent = 2 * kChannels;  ///< All stores of a layer are done.
 
 /// The slots of a buffer between two pipes. Events count: `ready` slots that are filled, `free` slots that are empty
@@ -75,6 +75,7 @@ class Emitter {
   StreamWriter w_;
   std::vector<uint8_t> constants_;
   Channel x_, weight_, a_, b_, acc_, out_, parameter_, skip_;
+  Channel move_;  ///< The output buffer again: a move waits for the stores of layers before, and layers behind for its.
   std::map<std::array<int64_t, 6>, Address> packed_;  ///< Each part of the weights and parameters is packed once.
   uint32_t stored_ = 0;  ///< Layers before set the event that their stores are done so often; nobody waited for it.
 };

@@ -7,6 +7,7 @@
 #include "converter/memory/planner.h"
 #include "converter/npu/disassembler.h"
 #include "converter/npu/emitter.h"
+#include "converter/npu/move_fusion.h"
 #include "converter/npu/step_profile.h"
 #include "converter/npu/workspace_check.h"
 #include "ports/npu_emu/model/checker.h"
@@ -37,6 +38,7 @@ Located Root(const ir::Graph& graph, TensorId id) {
 
 /// A root that only this group's layers touch needs no memory of the plan's own.
 void JobBuilder::FindUses() {
+  FuseMoves(graph_, steps_, group_.layers);
   for (size_t i = 0; i < group_.layers.size(); ++i) {
     const Layer& layer = group_.layers[i].layer;
     for (const TensorId id : Operands(layer)) {

@@ -1,7 +1,10 @@
 #include "converter/npu/layer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+
+#include "converter/npu/moves.h"
 
 namespace takt::npu {
 namespace {
@@ -49,14 +52,33 @@ bool IsPool(const ir::Graph& graph, const backend::StepSpec& step) {
          std::abs(static_cast<double>(p.scale()) * static_cast<double>(cells) - 1) <= 0x1p-22;
 }
 
+/// The tensor whose memory `id` is, or is a part of.
+ir::TensorId Memory(const ir::Graph& graph, ir::TensorId id) {
+  while (graph.tensor(id).view) id = graph.tensor(id).view->base;
+  return id;
+}
+
+bool GoesForwards(const Tensor& t) {
+  return !t.view || std::ranges::all_of(t.view->strides, [](int64_t stride) { return stride >= 0; });
+}
+
 const Constraint kConstraints[] = {
-    {"the op is a convolution, a depthwise convolution, fully connected, a pool, a mean or an addition",
+    {"the op is a convolution, a depthwise convolution, fully connected, a pool, a mean, an addition, a transpose, "
+     "a pad or a copy",
      [](const ir::Graph&, const backend::StepSpec& s) {
        return IsContraction(s.op) || s.op == Op::kAveragePool2d || s.op == Op::kMaxPool2d || s.op == Op::kMean ||
-              s.op == Op::kAdd;
+              s.op == Op::kAdd || IsMove(s.op);
      }},
-    {"activations are int8 and dense",
+    {"a transpose, a pad or a copy has elements of whole bytes, and goes forwards from one tensor to another",
      [](const ir::Graph& g, const backend::StepSpec& s) {
+       if (!IsMove(s.op)) return true;
+       const Tensor &x = g.tensor(s.inputs[0]), &y = g.tensor(s.outputs[0]);
+       return BitWidth(x.type) % 8 == 0 && GoesForwards(x) && GoesForwards(y) &&
+              Memory(g, s.inputs[0]) != Memory(g, s.outputs[0]);
+     }},
+    {"activations are int8 and dense, unless they are only moved",
+     [](const ir::Graph& g, const backend::StepSpec& s) {
+       if (IsMove(s.op)) return true;
        const auto last = s.inputs.back();
        const bool skip = s.op != Op::kConv2dAdd && s.op != Op::kAdd;
        return IsDenseInt8(g.tensor(s.inputs[0])) && IsDenseInt8(g.tensor(s.outputs[0])) &&
@@ -77,7 +99,7 @@ const Constraint kConstraints[] = {
     {"the batch is 1",
      [](const ir::Graph& g, const backend::StepSpec& s) {
        const Tensor& x = g.tensor(s.inputs[0]);
-       return s.op == Op::kAdd || s.op == Op::kFullyConnected || x.dims[0] == 1;
+       return s.op == Op::kAdd || s.op == Op::kFullyConnected || IsMove(s.op) || x.dims[0] == 1;
      }},
     {"convolutions have one group, depthwise ones a depth multiplier of 1 or one input channel",
      [](const ir::Graph& g, const backend::StepSpec& s) {
@@ -86,8 +108,9 @@ const Constraint kConstraints[] = {
        return (s.op != Op::kConv2d && s.op != Op::kConv2dAdd) || x.dims[3] == g.tensor(s.inputs[1]).dims[3];
      }},
     {"an addition does not broadcast", SameDims},
-    {"every dimension is below 65536",
+    {"every dimension is below 65536, unless it is only moved",
      [](const ir::Graph& g, const backend::StepSpec& s) {
+       if (IsMove(s.op)) return true;
        for (const ir::TensorId id : {s.inputs[0], s.outputs[0]}) {
          for (const int32_t dim : g.tensor(id).dims) {
            if (dim > kMaxDim) return false;
@@ -170,10 +193,23 @@ void SetAdd(const ir::Graph& graph, const backend::StepSpec& step, Layer& l) {
   l.width = l.out_width = static_cast<uint32_t>(graph.tensor(step.outputs[0]).element_count());
 }
 
+/// The loops but the last two are rows.
+void SetMove(const ir::Graph& graph, const backend::StepSpec& step, Layer& l) {
+  l.kind = LayerKind::kMove;
+  l.element_bytes = BitWidth(graph.tensor(step.outputs[0]).type) / 8;
+  l.axes = AxesOf(graph, step);
+  if (step.op == Op::kPad) l.pad_value = ParamsOf<schema::PadParams>(step).value();
+  const size_t rows = l.axes.size() - 2;
+  for (size_t i = 0; i < rows; ++i) l.out_height *= l.axes[i].size;
+  l.height = l.out_height;
+  l.width = l.out_width = l.axes[rows].size;
+  l.channels = l.out_channels = l.axes[rows + 1].size;
+}
+
 }  // namespace
 
 uint64_t Layer::macs() const {
-  if (kind == LayerKind::kAdd || kind == LayerKind::kPool) return 0;
+  if (kind == LayerKind::kAdd || kind == LayerKind::kPool || kind == LayerKind::kMove) return 0;
   return out_elements() * kernel_h * kernel_w * (kind == LayerKind::kDepthwise ? 1 : channels);
 }
 
@@ -195,6 +231,7 @@ std::optional<Layer> MakeLayer(const ir::Graph& graph, const backend::StepSpec& 
   layer.y = step.outputs[0];
   IsContraction(step.op) ? SetContraction(graph, step, layer)
   : step.op == Op::kAdd  ? SetAdd(graph, step, layer)
+  : IsMove(step.op)      ? SetMove(graph, step, layer)
                          : SetPool(graph, step, layer);
   return layer;
 }

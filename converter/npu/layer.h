@@ -12,9 +12,22 @@
 
 namespace takt::npu {
 
-enum class LayerKind { kConvolution, kDepthwise, kPool, kAdd };
+enum class LayerKind { kConvolution, kDepthwise, kPool, kAdd, kMove };
 
-/// One image, NHWC; fully connected is a 1x1 convolution over a row of pixels, one a row of x.
+/// Bytes between the rows and the pixels of an image.
+struct Pitch {
+  uint32_t row = 0, pixel = 0;
+};
+
+/// A loop over the elements of a move: bytes from one to the next in x and in y. Of its `size` in y x has `inner`,
+/// behind `before` of padding.
+struct MoveAxis {
+  uint32_t size = 1, x = 0, y = 0, before = 0, inner = 1;
+
+  bool padded() const { return inner != size; }
+};
+
+/// One image, NHWC; fully connected is a 1x1 convolution over a row of pixels, one a row of x; a move has nested loops.
 struct Layer {
   LayerKind kind = LayerKind::kConvolution;
   uint32_t height = 1, width = 1, channels = 1;
@@ -28,8 +41,16 @@ struct Layer {
   ir::TensorId weights = ir::kNoTensor, bias = ir::kNoTensor, table = ir::kNoTensor;
   ir::TensorId skip = ir::kNoTensor;                    ///< Added to the result; the other operand of an addition.
   uint8_t x_memory = 0, y_memory = 0, skip_memory = 0;  ///< Of the machine's, which these lie in.
+  uint32_t element_bytes = 1;                           ///< Of a move.
+  uint64_t pad_value = 0;                               ///< Of a move: an element's bits.
+  std::vector<MoveAxis> axes;                           ///< Of a move: rows (their loops), columns, channels.
   std::optional<schema::AddParams> add;  ///< With `skip`; the result is operand b (kAdd: x is a, skip is b).
 
+  std::optional<Pitch> x_pitch, y_pitch;  ///< Of images that are parts of wider ones.
+
+  Pitch XPitch() const { return x_pitch.value_or(Pitch{width * channels, channels}); }
+  Pitch YPitch() const { return y_pitch.value_or(SkipPitch()); }
+  Pitch SkipPitch() const { return {out_width * out_channels, out_channels}; }
   uint64_t out_elements() const { return uint64_t{out_height} * out_width * out_channels; }
   uint64_t macs() const;
 };

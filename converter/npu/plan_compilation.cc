@@ -7,9 +7,11 @@
 namespace takt::npu {
 namespace {
 
-/// A layer's work is known by its first command that is no copy.
-std::optional<LayerKind> KindOf(MicroOp op) {
-  switch (op) {
+/// A layer's work is known by its first command that is no copy; a move stores without one.
+std::optional<LayerKind> KindOf(const Command& command) {
+  switch (command.op) {
+    case MicroOp::kCopy:
+      return command.pipe == Pipe::kStore ? std::optional(LayerKind::kMove) : std::nullopt;
     case MicroOp::kContract:
       return LayerKind::kConvolution;
     case MicroOp::kDepthwise:
@@ -31,7 +33,7 @@ std::vector<CompiledLayer> FindLayers(std::span<const std::byte> commands) {
   for (uint32_t at = 0;;) {
     const Command command = DecodeChecked(commands, at);
     if (command.op == MicroOp::kEnd) return layers;
-    if (const auto kind = KindOf(command.op); kind && !begun) {
+    if (const auto kind = KindOf(command); kind && !begun) {
       CompiledLayer& layer = layers.emplace_back();
       layer.layer.kind = *kind;
       layer.tiling = {0, 0, 0, 0, true, 0};

@@ -9,7 +9,7 @@
 namespace takt::npu {
 namespace {
 
-constexpr const char* kKinds[] = {"conv", "depthwise", "pool", "add"};
+constexpr const char* kKinds[] = {"conv", "depthwise", "pool", "add", "move"};
 
 std::string TileText(const Tiling& t) {
   if (t.out_height == 0) return "";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "converter/npu/moves.h"
 #include "ports/npu_emu/model/access.h"
 #include "ports/npu_emu/model/cost.h"
 
@@ -16,6 +17,8 @@ namespace {
 
 /// Blocks of outputs that a ublock machine computes at once.
 constexpr uint32_t kBlockHeight = 32, kBlockWidth = 64, kBlockDepth = 128;
+/// Commands of a move's tile on one pipe: the proof of a stream remembers those of two tiles one by one.
+constexpr uint64_t kMostMoves = 12;
 
 struct Need {
   Buffer buffer;
@@ -27,6 +30,7 @@ std::vector<Need> NeedsOf(const Machine& m, const Layer& l, const Tiling& t) {
   const uint64_t h = std::min<uint64_t>(l.height, InputExtent(t.out_height, l.stride_h, l.kernel_h, l.dilation_h));
   const uint64_t w = std::min<uint64_t>(l.width, InputExtent(t.out_width, l.stride_w, l.kernel_w, l.dilation_w));
   const uint64_t out = uint64_t{t.out_height} * t.out_width * t.out_channels, box = h * w * t.in_channels;
+  if (l.kind == LayerKind::kMove) return {{Buffer::kOutput, "output", out * l.element_bytes}};
   if (l.kind == LayerKind::kAdd) return {{Buffer::kSkip, "skip", 2 * out}, {Buffer::kOutput, "output", out}};
   if (l.kind == LayerKind::kPool) return {{Buffer::kSkip, "skip", box}, {Buffer::kOutput, "output", out}};
   const uint64_t taps = uint64_t{l.kernel_h} * l.kernel_w;
@@ -94,7 +98,10 @@ class Estimator {
  public:
   Estimator(const Machine& machine, const Layer& layer) : m_(machine), l_(layer) {}
 
-  uint64_t operator()(const Tiling& t) const {
+  uint64_t operator()(const Tiling& t) const { return l_.kind == LayerKind::kMove ? Moving(t) : Computing(t); }
+
+ private:
+  uint64_t Computing(const Tiling& t) const {
     const bool sums = l_.kind == LayerKind::kConvolution;
     const uint64_t spatial = CeilDiv(l_.out_height, t.out_height) * CeilDiv(l_.out_width, t.out_width);
     const uint64_t depth = CeilDiv(l_.out_channels, t.out_channels), tiles = spatial * depth;
@@ -138,8 +145,25 @@ class Estimator {
     const Ticks filling = (x + mac + vector + store) / (tiles * chunks);
     return std::max({load, memory, mac, vector, store, rounds}) + filling;
   }
+  /// Of whole tiles, which those at the edges are taken for; padding is moved like the rest.
+  uint64_t Moving(const Tiling& t) const {
+    const uint64_t tiles = TileCount(l_, t);
+    Layer whole = l_;
+    for (MoveAxis& axis : whole.axes) axis.before = 0, axis.inner = axis.size;
+    const uint32_t rows = RowsAtOnce(l_, t.out_height);
+    const std::vector<Part> parts = PartsOf(whole, {0, rows}, {0, t.out_width}, {0, t.out_channels});
+    const auto ticks = [&](Pipe pipe, uint8_t memory, const Copies& copies) {
+      const StreamHeader header{.base_memory = {memory}};
+      const uint64_t count = tiles * CeilDiv(t.out_height, rows) * copies.count();
+      return count * TransferTicks(m_, pipe, TrafficOf(m_, header, copies.copy));
+    };
+    const Ticks load = ticks(m_.feature_pipe, l_.x_memory, LoadCopies(whole, parts, {kFirstBase}, {}));
+    const Ticks store = ticks(Pipe::kStore, l_.y_memory, StoreCopies(whole, parts, {}, {kFirstBase}));
+    const Ticks latency =
+        LatencyTicks(m_, {.memory = l_.x_memory}) + LatencyTicks(m_, {.memory = l_.y_memory, .write = true});
+    return std::max({load, store, Round(Buffer::kOutput, load + store + tiles * latency)}) + (load + store) / tiles;
+  }
 
- private:
   /// Two pipes that fill and empty a buffer's slots: at the same time, or in turns.
   Ticks Round(Buffer buffer, Ticks both) const { return m_.slots_overlap(buffer) ? both / kSlots : both; }
   /// A part of an image, whose rows of pixels follow each other if it has all channels.
@@ -235,10 +259,12 @@ uint32_t TileCount(const Layer& layer, const Tiling& tiling, uint32_t rows) {
 
 bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, std::string& reason,
                   uint64_t most_cycles) {
-  const bool blocks = machine.array.kind == ArrayKind::kUblock && layer.kind != LayerKind::kAdd;
   const uint32_t any = 0xFFFF;
   const uint32_t granule = Granule(machine);
-  const bool same_channels = layer.kind == LayerKind::kDepthwise || layer.kind == LayerKind::kPool;
+  const bool same_channels =
+      layer.kind == LayerKind::kDepthwise || layer.kind == LayerKind::kPool || layer.kind == LayerKind::kMove;
+  const bool flat = layer.kind == LayerKind::kAdd || layer.kind == LayerKind::kMove;
+  const bool blocks = machine.array.kind == ArrayKind::kUblock && !flat;
   const Estimator estimate(machine, layer);
   const auto key = [&](const Tiling& t) {
     const uint64_t tiles = TileCount(layer, t) * CeilDiv(layer.channels, t.in_channels);
@@ -246,15 +272,17 @@ bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, st
                       t.estimate, ~t.out_channels, ~t.out_height, ~t.out_width, ~t.in_channels, !t.channels_outer);
   };
   bool found = false;
-  const auto widths = layer.kind == LayerKind::kAdd ? ChannelParts(layer.out_width, 1, any)
-                                                    : Parts(layer.out_width, blocks ? kBlockWidth : any, 8);
+  const auto widths =
+      flat ? ChannelParts(layer.out_width, 1, any) : Parts(layer.out_width, blocks ? kBlockWidth : any, 8);
   for (const uint32_t oc : ChannelParts(layer.out_channels, granule, blocks ? kBlockDepth : any)) {
     for (const uint32_t ic : same_channels ? std::vector<uint32_t>{oc} : ChannelParts(layer.channels, 16, any)) {
-      for (const uint32_t oh : Parts(layer.out_height, blocks ? kBlockHeight : any, 32)) {
+      for (const uint32_t oh :
+           Parts(layer.out_height, blocks ? kBlockHeight : any, layer.kind == LayerKind::kMove ? 8 : 32)) {
         for (const uint32_t ow : widths) {
           for (const bool outer : {true, false}) {
             Tiling t{oh, ow, oc, layer.kind == LayerKind::kAdd ? 1 : ic, outer, 0};
             if (FirstThatDoesNotFit(machine, NeedsOf(machine, layer, t)) != nullptr) break;
+            if (layer.kind == LayerKind::kMove && CommandsOf(layer, oh, ow, oc) > kMostMoves) break;
             t.estimate = estimate(t);
             if (!found || key(t) < key(tiling)) tiling = t;
             found = true;

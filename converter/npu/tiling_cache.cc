@@ -26,6 +26,7 @@ TilingCache::Key TilingCache::KeyOf(const Layer& l) {
 
 bool TilingCache::Choose(const Machine& machine, const Layer& layer, uint64_t most_cycles, Tiling& tiling,
                          std::string& reason) {
+  if (layer.kind == LayerKind::kMove) return ChooseTiling(machine, layer, tiling, reason, most_cycles);
   const auto [at, fresh] = choices_.try_emplace(KeyOf(layer));
   Choice& choice = at->second;
   if (fresh) choice.found = ChooseTiling(machine, layer, choice.tiling, choice.reason, most_cycles);

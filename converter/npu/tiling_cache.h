@@ -11,7 +11,7 @@
 namespace takt::npu {
 
 /// ChooseTiling for one machine and bound, once for layers of the same geometry whose operands lie in the same
-/// memories.
+/// memories. Moves, whose loops are many and which are few, are not kept.
 class TilingCache {
  public:
   bool Choose(const Machine& machine, const Layer& layer, uint64_t most_cycles, Tiling& tiling, std::string& reason);

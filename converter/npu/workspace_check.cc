@@ -39,12 +39,14 @@ class Written {
   std::vector<uint64_t> words_;
 };
 
-/// Calls `visit` for every run of bytes, until it returns false.
+/// Calls `visit` for every run of bytes, until it returns false. Rows that follow each other are one.
 template <typename F>
-bool ForEachRow(uint64_t at, uint32_t planes, uint64_t plane, uint32_t rows, uint64_t row, const F& visit) {
-  for (uint32_t p = 0; p < planes; ++p) {
-    for (uint32_t r = 0; r < rows; ++r) {
-      if (!visit(at + p * plane + r * row)) return false;
+bool ForEachRun(uint64_t at, const Copy& op, uint64_t plane, uint64_t row, const F& visit) {
+  const bool one = row == op.row_bytes;
+  const uint64_t rows = one ? 1 : op.rows, bytes = one ? row * op.rows : op.row_bytes;
+  for (uint32_t p = 0; p < op.planes; ++p) {
+    for (uint64_t r = 0; r < rows; ++r) {
+      if (!visit(at + p * plane + r * row, bytes)) return false;
     }
   }
   return true;
@@ -60,16 +62,16 @@ Status CheckWorkspaces(const Stream& stream, std::span<const uint64_t> unwritten
     if (c.op != MicroOp::kCopy) continue;
     const auto op = c.as<Copy>();
     if (watched(op.from)) {
-      const auto has = [&](uint64_t at) { return written[op.from.space - kFirstBase].Has(at, op.row_bytes); };
-      if (!ForEachRow(walker.Resolve(op.from), op.planes, op.from_plane, op.rows, op.from_row, has))
+      const auto has = [&](uint64_t at, uint64_t bytes) { return written[op.from.space - kFirstBase].Has(at, bytes); };
+      if (!ForEachRun(walker.Resolve(op.from), op, op.from_plane, op.from_row, has))
         return {StatusCode::kMalformedPlan, Site::kNpuUnready, walker.position()};
     }
     if (watched(op.to)) {
-      const auto add = [&](uint64_t at) {
-        written[op.to.space - kFirstBase].Add(at, op.row_bytes);
+      const auto add = [&](uint64_t at, uint64_t bytes) {
+        written[op.to.space - kFirstBase].Add(at, bytes);
         return true;
       };
-      ForEachRow(walker.Resolve(op.to), op.planes, op.to_plane, op.rows, op.to_row, add);
+      ForEachRun(walker.Resolve(op.to), op, op.to_plane, op.to_row, add);
     }
   }
   return {};

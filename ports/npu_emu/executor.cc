@@ -57,10 +57,27 @@ inline void CopyRow(std::byte* to, const std::byte* from, uint32_t n, bool apart
   copy(n - kBlock);
 }
 
+/// Rows of single elements: a transpose.
+template <typename T>
+void CopyElements(const Copy& op, const std::byte* from, std::byte* to) {
+  for (uint32_t plane = 0; plane < op.planes; ++plane, from += op.from_plane, to += op.to_plane) {
+    const std::byte* f = from;
+    std::byte* t = to;
+    for (uint32_t row = 0; row < op.rows; ++row, f += op.from_row, t += op.to_row) {
+      T element;
+      std::memcpy(&element, f, sizeof(T));
+      std::memcpy(t, &element, sizeof(T));
+    }
+  }
+}
+
 void Executor::RunCopy(const Copy& op, const Walker& walker) const {
   const auto* from = At<const std::byte>(op.from, walker);
   auto* to = At<std::byte>(op.to, walker);
   const bool apart = op.from.space != op.to.space;
+  if (op.row_bytes == 1) return CopyElements<int8_t>(op, from, to);
+  if (op.row_bytes == 2) return CopyElements<int16_t>(op, from, to);
+  if (op.row_bytes == 4) return CopyElements<int32_t>(op, from, to);
   for (uint32_t plane = 0; plane < op.planes; ++plane, from += op.from_plane, to += op.to_plane) {
     for (uint32_t row = 0; row < op.rows; ++row) {
       CopyRow(to + size_t{row} * op.to_row, from + size_t{row} * op.from_row, op.row_bytes, apart);

@@ -47,6 +47,28 @@ TEST(Timing, DependentTransfersExposeEachRoundTrip) {
   EXPECT_EQ(built.Time(m).total - t.total, 7u + 5u);
 }
 
+TEST(Timing, RunsOnChipTakeWholeCyclesOfThePort) {
+  Machine m = PlainMachine();
+  m.memories[0].bytes_per_cycle = {4, 1};
+  const Copy dense = Move(Base(0), At(Buffer::kFeature), 48);
+  Copy transposed = dense;  // 3 planes of 16 bytes, which become 16 rows of 3
+  transposed.planes = 3, transposed.rows = 16, transposed.row_bytes = 1;
+  transposed.from_plane = 16, transposed.from_row = 1, transposed.to_plane = 1, transposed.to_row = 3;
+  const auto cycles = [&](const Copy& copy) {
+    StreamWriter w;
+    w.Emit(Pipe::kLoad, copy);
+    return Built(w).Time(m).total;
+  };
+  EXPECT_EQ(cycles(dense), 48u / 4 + 10);
+  EXPECT_EQ(cycles(transposed), 48u + 10);  // The memory's bursts are the same.
+  Copy within = transposed;
+  within.from = At(Buffer::kSkip);
+  StreamWriter w;
+  w.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kSkip), 48));
+  w.Emit(Pipe::kLoad, within);
+  EXPECT_EQ(Built(w).Time(m).total, 48u / 4 + 48u);
+}
+
 TEST(Timing, TransfersThatShareAMemoryTakeTurns) {
   StreamWriter w;
   w.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kFeature), 40));

@@ -251,10 +251,16 @@ bool IsInt8(const OpCase& c) {
   return c.inputs[0].type == DataType::kInt8 && c.outputs[0].type == DataType::kInt8;
 }
 
+/// Moves take any type.
+bool IsMoved(Op op) {
+  return op == Op::kCopy || op == Op::kTranspose || op == Op::kConcatenation || op == Op::kSlice || op == Op::kPad;
+}
+
 /// What machines take, as far as a case breaks no constraint (converter/npu/CONSTRAINTS.md).
 bool IsForNpu(Op op) {
   using enum Op;
-  constexpr Op kOps[] = {kConv2d, kConv2dAdd, kDepthwiseConv2d, kFullyConnected, kAveragePool2d, kMaxPool2d, kAdd};
+  constexpr Op kOps[] = {kConv2d, kConv2dAdd, kDepthwiseConv2d, kFullyConnected, kAveragePool2d, kMaxPool2d,
+                         kAdd,    kCopy,      kTranspose,       kConcatenation,  kSlice,         kPad};
   return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 
@@ -314,7 +320,7 @@ bool RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numeri
   for (size_t i = 0; i < outputs.size(); ++i)
     Comparison(traits, c, c.outputs[i], numerics)
         .Run(oracle[i], exact.empty() ? nullptr : &exact[i], Unpack(c.outputs[i].type, outputs[i]));
-  return IsForNpu(traits.op) && IsInt8(c) && RunOnMachines(graph, numerics, inputs, outputs);
+  return IsForNpu(traits.op) && (IsInt8(c) || IsMoved(traits.op)) && RunOnMachines(graph, numerics, inputs, outputs);
 }
 
 }  // namespace

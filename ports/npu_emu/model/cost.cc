@@ -3,9 +3,10 @@
 namespace takt::npu {
 namespace {
 
-constexpr uint32_t kSubkernel = 8;         // a kernel is walked in parts of at most 8 x 8 taps
-constexpr uint32_t kDepthFirstBlock = 32;  // input channels a pass, depth first
-constexpr uint32_t kTapsAPass = 4;         // taps a pass, part-kernel first and depthwise
+constexpr uint32_t kSubkernel = 8;                   // a kernel is walked in parts of at most 8 x 8 taps
+constexpr uint32_t kDepthFirstBlock = 32;            // input channels a pass, depth first
+constexpr uint32_t kTapsAPass = 4;                   // taps a pass, part-kernel first and depthwise
+constexpr uint64_t kMostCycles = uint64_t{1} << 40;  // of the runs of one copy; in ticks they fit 64 bits
 
 /// Calls f(taps) for every subkernel.
 template <typename F>
@@ -95,9 +96,27 @@ Ticks PoolTicks(const Machine& m, const Pool& op) {
   return ScaleUp(elements * taps, m.vector[static_cast<int>(VectorFunction::kPool)], m.tick_shift);
 }
 
-Ticks PortTicks(const Machine& m, Pipe pipe, uint64_t bytes) {
+/// What `bytes` of a transfer take, and an equal share of its runs on chip for each burst.
+Ticks PortTicks(const Machine& m, Pipe pipe, const Traffic& traffic, uint64_t bytes) {
   const Ratio port = m.port[static_cast<int>(pipe)];
-  return ScaleUp(bytes, {port.den, port.num}, m.tick_shift);
+  const Ticks dense = ScaleUp(bytes, {port.den, port.num}, m.tick_shift);
+  if (traffic.runs == 1) return dense;
+  const uint64_t cycles = ScaleUp(traffic.run_bytes, {port.den, port.num}, 0);
+  if (cycles > kMostCycles / traffic.runs) return kOverflow;
+  return Max(dense, CeilDiv(cycles * traffic.runs << m.tick_shift, traffic.bursts));
+}
+
+/// Bytes that follow each other on one side of a copy, and how often there are so many.
+struct Runs {
+  uint64_t count, bytes;
+};
+Runs RunsOf(const Copy& op, uint64_t row, uint64_t plane) {
+  Runs runs = {uint64_t{op.planes} * op.rows, op.row_bytes};
+  if (row == runs.bytes || op.rows == 1) {
+    runs = {op.planes, runs.bytes * op.rows};
+    if (plane == runs.bytes || op.planes == 1) runs = {1, runs.bytes * op.planes};
+  }
+  return runs;
 }
 
 /// From one burst to the next if all that may be outstanding are.
@@ -190,29 +209,23 @@ Ticks LinkTicks(const Machine& m, const Command& command, Ticks array) {
 Traffic TrafficOf(const Machine& machine, const StreamHeader& header, const Copy& op) {
   Traffic t;
   t.bytes = uint64_t{op.planes} * op.rows * op.row_bytes;
-  if (!op.from.external() && !op.to.external()) return t;
   t.write = op.to.external();
-  const Address side = t.write ? op.to : op.from;
-  t.memory = header.base_memory[side.space - kFirstBase];
-  const uint64_t row = t.write ? op.to_row : op.from_row, plane = t.write ? op.to_plane : op.from_plane;
-  uint64_t pieces = uint64_t{op.planes} * op.rows, piece = op.row_bytes;
-  if (row == piece || op.rows == 1) {  // rows follow each other
-    piece *= op.rows;
-    pieces = op.planes;
-    if (plane == piece || op.planes == 1) {
-      piece *= op.planes;
-      pieces = 1;
-    }
-  }
-  t.bursts = pieces * CeilDiv(piece, machine.memories[t.memory].burst_bytes);
+  const bool external = t.write || op.from.external();
+  const Runs from = RunsOf(op, op.from_row, op.from_plane), to = RunsOf(op, op.to_row, op.to_plane);
+  const bool finer_to = external ? !t.write : to.count > from.count;
+  t.runs = finer_to ? to.count : from.count, t.run_bytes = finer_to ? to.bytes : from.bytes;
+  if (!external) return t;
+  t.memory = header.base_memory[(t.write ? op.to : op.from).space - kFirstBase];
+  const Runs& there = t.write ? to : from;
+  t.bursts = there.count * CeilDiv(there.bytes, machine.memories[t.memory].burst_bytes);
   return t;
 }
 
 Ticks BurstTicks(const Machine& machine, Pipe pipe, const Traffic& traffic, uint32_t sharing) {
-  if (traffic.memory < 0) return PortTicks(machine, pipe, traffic.bytes);
+  if (traffic.memory < 0) return PortTicks(machine, pipe, traffic, traffic.bytes);
   const Memory& m = machine.memories[traffic.memory];
   const Ticks own = ScaleUp(m.burst_bytes, {m.bytes_per_cycle.den, m.bytes_per_cycle.num}, machine.tick_shift);
-  return Max(Max(own * sharing, PortTicks(machine, pipe, m.burst_bytes)), WindowTicks(machine, traffic));
+  return Max(Max(own * sharing, PortTicks(machine, pipe, traffic, m.burst_bytes)), WindowTicks(machine, traffic));
 }
 
 bool LatencyBound(const Machine& machine, Pipe pipe, const Traffic& traffic) {

@@ -60,12 +60,14 @@ Ticks LinkTicks(const Machine& machine, const Contraction& c, Ticks array);
 /// Of a command; 0 if it is no contraction.
 Ticks LinkTicks(const Machine& machine, const Command& command, Ticks array);
 
-/// A Copy as the memory sees it: bursts of its external side, or one block on chip.
+/// A Copy as the memory sees it: bursts of its external side, or one block on chip. On chip a run of bytes takes whole
+/// cycles of the pipe's port, once there are several.
 struct Traffic {
   int memory = -1;  ///< -1: on chip.
   bool write = false;
   uint64_t bytes = 0;
   uint64_t bursts = 1;
+  uint64_t runs = 1, run_bytes = 0;  ///< On chip.
 };
 Traffic TrafficOf(const Machine& machine, const StreamHeader& header, const Copy& op);
 

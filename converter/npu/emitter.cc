@@ -188,7 +188,11 @@ void LayerEmitter::LoadFeatures(const Tile& tile, Part in) {
   if (held_features_) MacFeatures().Release(w_);
   BeforeFeatures();
   const Address slot = e_.x_.Acquire(w_);
-  EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.XPitch(), rows, columns, in, slot, false);
+  if (l_.XPitch().channel == 1) {
+    EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.XPitch(), rows, columns, in, slot, false);
+  } else {
+    ApartCopies(place_.x.at, l_.XPitch(), rows, columns, in, slot).Emit(w_, e_.m_.feature_pipe);
+  }
   e_.x_.Publish(w_);
   if (e_.m_.two_level()) {
     const Address from = e_.x_.Take(w_);

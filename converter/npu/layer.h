@@ -14,9 +14,9 @@ namespace takt::npu {
 
 enum class LayerKind { kConvolution, kDepthwise, kPool, kAdd, kMove };
 
-/// Bytes between the rows and the pixels of an image.
+/// Bytes between the rows, the pixels and the channels of an image; those that are only read may have channels apart.
 struct Pitch {
-  uint32_t row = 0, pixel = 0;
+  uint32_t row = 0, pixel = 0, channel = 1;
 };
 
 /// A loop over the elements of a move: bytes from one to the next in x and in y. Of its `size` in y x has `inner`,

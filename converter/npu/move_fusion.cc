@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "converter/npu/job_builder.h"
+#include "converter/npu/moves.h"
 
 namespace takt::npu {
 namespace {
@@ -47,6 +48,7 @@ class Fusion {
 
   bool StoreInPlace(CompiledLayer& move);
   bool LoadFromPlace(CompiledLayer& move);
+  bool LoadTransposed(CompiledLayer& move);
 
  private:
   /// Steps' operands, and what is bound from outside, that lie in the memory of `root`.
@@ -117,14 +119,36 @@ bool Fusion::LoadFromPlace(CompiledLayer& move) {
   return true;
 }
 
+/// Every element that comes on chip by itself takes a cycle: only where it comes once.
+bool Fusion::LoadTransposed(CompiledLayer& move) {
+  constexpr uint32_t kMostChannels = 4;  // a command each
+  const TensorId x = move.layer.x, y = move.layer.y;
+  const std::optional<ImagePart> part = PartIn(graph_.tensor(y));
+  if (!part || graph_.tensor(y).view || graph_.tensor(y).dims.size() != 4 || UsesOf(y) != 2) return false;
+  const auto reader = std::ranges::find_if(layers_, [&](const CompiledLayer& l) { return l.layer.x == y; });
+  if (reader == layers_.end() || !IsImage(*reader) || reader->layer.kind != LayerKind::kConvolution) return false;
+  Layer& l = reader->layer;
+  const bool once = reader->tiling.out_channels >= l.out_channels && l.channels <= kMostChannels;
+  if (!once || part->height != l.height || part->width != l.width || part->channels != l.channels) return false;
+  const auto& permutation =
+      *reinterpret_cast<const schema::TransposeParams*>(steps_[move.step].params.data())->permutation();
+  const std::vector<uint32_t> strides = ByteStrides(graph_.tensor(x));
+  l.x = x;
+  l.x_memory = move.layer.x_memory;
+  l.x_pitch = Pitch{strides[permutation[1]], strides[permutation[2]], strides[permutation[3]]};
+  Vanish(move, x);
+  return true;
+}
+
 }  // namespace
 
 void FuseMoves(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps,
                std::vector<CompiledLayer>& layers) {
   Fusion fusion(graph, steps, layers);
   for (CompiledLayer& l : layers) {
-    const bool copies = l.layer.kind == LayerKind::kMove && steps[l.step].op == Op::kCopy;
-    if (copies && l.whole() && !fusion.StoreInPlace(l)) fusion.LoadFromPlace(l);
+    if (l.layer.kind != LayerKind::kMove || !l.whole()) continue;
+    if (steps[l.step].op == Op::kTranspose) fusion.LoadTransposed(l);
+    if (steps[l.step].op == Op::kCopy && !fusion.StoreInPlace(l)) fusion.LoadFromPlace(l);
   }
 }
 

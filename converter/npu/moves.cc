@@ -8,17 +8,6 @@ namespace {
 constexpr size_t kLeastAxes = 3;  // rows, columns, channels
 constexpr uint64_t kMaxDim = 0xFFFF;
 
-std::vector<uint32_t> ByteStrides(const ir::Tensor& t) {
-  if (t.view && !t.view->strides.empty()) return {t.view->strides.begin(), t.view->strides.end()};
-  std::vector<uint32_t> strides(t.dims.size());
-  uint32_t stride = BitWidth(t.type) / 8;
-  for (size_t i = strides.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= static_cast<uint32_t>(t.dims[i]);
-  }
-  return strides;
-}
-
 template <typename T>
 const T* ParamsIf(const backend::StepSpec& step, Op op) {
   return step.op == op ? reinterpret_cast<const T*>(step.params.data()) : nullptr;
@@ -51,6 +40,17 @@ void Merge(CopyAxes& axes) {
 }
 
 }  // namespace
+
+std::vector<uint32_t> ByteStrides(const ir::Tensor& t) {
+  if (t.view && !t.view->strides.empty()) return {t.view->strides.begin(), t.view->strides.end()};
+  std::vector<uint32_t> strides(t.dims.size());
+  uint32_t stride = BitWidth(t.type) / 8;
+  for (size_t i = strides.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= static_cast<uint32_t>(t.dims[i]);
+  }
+  return strides;
+}
 
 bool IsMove(Op op) {
   return op == Op::kCopy || op == Op::kTranspose || op == Op::kPad;
@@ -121,6 +121,14 @@ Copies CopiesOf(Address from, Address to, uint32_t element, CopyAxes axes, bool 
   if (axes.size() > 1) op.planes = axes[1].size, op.from_plane = axes[1].from, op.to_plane = axes[1].to;
   if (axes.size() > 2) made.repeats.assign(axes.begin() + 2, axes.end());
   return made;
+}
+
+Copies ApartCopies(Address image, Pitch pitch, Part y, Part x, Part c, Address tile) {
+  const uint64_t at =
+      uint64_t{y.first} * pitch.row + uint64_t{x.first} * pitch.pixel + uint64_t{c.first} * pitch.channel;
+  const CopyAxes axes = {
+      {c.size, pitch.channel, 1}, {x.size, pitch.pixel, c.size}, {y.size, pitch.row, x.size * c.size}};
+  return CopiesOf(Plus(image, at), tile, 1, axes, false);
 }
 
 std::vector<Part> PartsOf(const Layer& layer, Part y, Part x, Part c) {

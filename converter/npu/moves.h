@@ -10,6 +10,7 @@ namespace takt::npu {
 
 /// Whether the op moves elements and leaves their values alone.
 bool IsMove(Op op);
+std::vector<uint32_t> ByteStrides(const ir::Tensor& t);
 /// The loops of a copy or a transpose, y's outermost dimension first; those that stay together are one. At least three.
 std::vector<MoveAxis> AxesOf(const ir::Graph& graph, const backend::StepSpec& step);
 
@@ -29,6 +30,9 @@ struct Copies {
 /// Runs of `element` bytes along `axes` in the fewest commands; the memory's side, `to` of a store, in the order of its
 /// bytes.
 Copies CopiesOf(Address from, Address to, uint32_t element, CopyAxes axes, bool store);
+
+/// A box of an image whose channels lie apart; on chip they are side by side.
+Copies ApartCopies(Address image, Pitch pitch, Part y, Part x, Part c, Address tile);
 
 /// Of a move's tile: the part of each loop. Where rows are nested loops `y` is a single one.
 std::vector<Part> PartsOf(const Layer& layer, Part y, Part x, Part c);

@@ -166,6 +166,23 @@ TEST(LayerBytes, ConcatenationsAndSlicesOfLayersTakeNoTime) {
   ExpectSame(text("%5, %7"), Numerics::kFp32Rne, 18 * 20 * 3);
 }
 
+TEST(LayerBytes, AConvolutionLoadsAnImageWhoseChannelsLieApart) {
+  const std::string q = " quant(0.5:0)";
+  const auto text = [&](const std::string& outputs) {
+    return "graph \"g\"\n%0 \"x\": int8[1,3,33,47]" + q + "\n%1 \"t\": int8[1,33,47,3]" + q +
+           "\n%2 \"w\": int8[4,1,1,3]" + q +
+           " = [1, -2, 3, 4, 5, -6, 7, 8, 9, -1, 2, 5]\n%3 \"b\": int32[4] = [3, 90, -50, 8]\n" +
+           "%4 \"y\": int8[1,18,25,4]" + q + "\ninputs %0\noutputs " + outputs +
+           "\n%1 = transpose(%0) {permutation = [0, 2, 3, 1]}\n"
+           "%4 = conv2d(%1, %2, %3) {pads = [1, 1, 1, 1], strides = [2, 2]}\n";
+  };
+  for (const char* preset : {"ethos-u55-32", "davinci-310"}) {
+    EXPECT_EQ(MoveCycles(Convert(text("%4"), Numerics::kFp32Rne, preset)), 0u) << preset;
+    EXPECT_GT(MoveCycles(Convert(text("%4, %1"), Numerics::kFp32Rne, preset)), 0u) << preset;  // Wanted by itself.
+  }
+  ExpectSame(text("%4"), Numerics::kFp32Rne, 3 * 33 * 47);
+}
+
 TEST(LayerBytes, PartsOfAConcatenationAndASlice) {
   const std::string text =
       "graph \"g\"\n%0 \"x\": int8[1,30,40,6] quant(0.5:0)\n%1 \"t\": int8[1,30,40,6] quant(0.5:0)\n"

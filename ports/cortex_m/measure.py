@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Converts models with the host's `takt` and runs them on both emulated boards.
 
-Fails if an output byte differs from the host's, if two inferences take different numbers of instructions, or if heap,
-unwinder or static constructors are linked. Prints a table and writes it as WORK_DIR/measurements.json.
+Fails if an output byte differs from the host's, if two inferences take different numbers of instructions, if heap,
+unwinder or static constructors are linked, or if code, RAM or stack are more than tests/checks/budgets/cortex_m.txt allows.
+Prints a table and writes it as WORK_DIR/measurements.json.
 Our own model, and those of TAKT_SHARED_DIR where it exists.
 """
 import argparse
@@ -14,7 +15,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/support"))
+sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/checks")]
+import cortex_m_budget  # noqa: E402
 from models import models  # noqa: E402
 
 MODELS = ("kws_ref_model", "vww_96_int8", "pretrainedResnet_quant", "model_ToyCar_quant_fullint_micro_intio")
@@ -24,7 +26,7 @@ UNWANTED = re.compile(r"_?(malloc|free|calloc|realloc)(_r)?|_sbrk(_r)?|_Zn[wa].*
                       r"__gxx_personality.*|_GLOBAL__sub_I.*")
 # Part of .text -> what its objects' paths contain. The plan itself (model.c) is no part.
 PARTS = {"sha256": "sha256.cc", "engine": "libtakt_engine", "kernels": "libtakt_port_reference", "libc": "/lib", "app": "libtakt_port_cortex_m|run_plan"}
-COLUMNS = ("invoke", "open", "init", "hash", "stack_init", "stack_invoke", *PARTS)
+COLUMNS = ("invoke", "open", "init", "hash", "stack_init", "stack_invoke", "ram", *PARTS)
 
 
 def run(command, log, **options):
@@ -63,6 +65,12 @@ def text_by_part(link_map):
     return {part: sizes[part] for part in PARTS}
 
 
+def ram_bytes(elf):
+    """Variables and arenas; the stack is apart."""
+    sections = subprocess.run(["arm-none-eabi-size", "-A", elf], check=True, capture_output=True, text=True).stdout
+    return sum(int(size) for size in re.findall(r"^\.(?:data|bss)\s+(\d+)", sections, re.M))
+
+
 def measure(core, elf, expected, log):
     """Runs the program; returns (measurements, complaints)."""
     symbols = subprocess.run(["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True).stdout.split()
@@ -79,10 +87,10 @@ def measure(core, elf, expected, log):
         complaints.append(f"inferences of {runs} instructions")
     return {"invoke": cost["invoke"][0], "open": cost["open"][0], "init": cost["init"][0],
             "hash": cost["open_with_hash"][0] - cost["open"][0], "stack_init": max(cost["open"][1], cost["init"][1]),
-            "stack_invoke": cost["invoke"][1], **text_by_part(pathlib.Path(f"{elf}.map").read_text())}, complaints
+            "stack_invoke": cost["invoke"][1], "ram": ram_bytes(elf), **text_by_part(pathlib.Path(f"{elf}.map").read_text())}, complaints
 
 
-def main(takt, work):
+def main(takt, work, bless):
     prepared = [(name, work / name, prepare(takt, work / name, model, inputs)) for name, model, inputs in models(MODELS)]
     rows, failed = [], []
     print(f"{'core':4} {'model':40}", *(f"{column:>12}" for column in COLUMNS))
@@ -96,8 +104,10 @@ def main(takt, work):
                 complaints = [f"{error}; see {folder}/{core}.*log"]
             failed += [f"{core} {name}: {complaint}" for complaint in complaints]
     print("Instructions of an inference, of Open without its hash check, of Init, of the hash check; bytes of stack in Open and\n"
-          "Init, in Invoke; bytes of code and constants by part (sha256: the\nhash check, which a program need not link), the plan apart.")
+          "Init, in Invoke; bytes of variables and arenas; bytes of code and constants by part (sha256: the\nhash check, which a program need "
+          "not link), the plan apart.")
     (work / "measurements.json").write_text(json.dumps(rows, indent=1) + "\n")
+    failed += cortex_m_budget.check(rows, bless)
     print(*failed, sep="\n", file=sys.stderr)
     return 1 if failed else 0
 
@@ -106,5 +116,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("takt", type=pathlib.Path, help="the converter, of a build for the host")
     parser.add_argument("work", type=pathlib.Path, nargs="?", default=ROOT / "build/cortex_m", help="default: build/cortex_m")
+    parser.add_argument("--bless", action="store_true", help="write the budgets of today; a limit is changed by hand only")
     arguments = parser.parse_args()
-    sys.exit(main(arguments.takt.resolve(), arguments.work.resolve()))
+    sys.exit(main(arguments.takt.resolve(), arguments.work.resolve(), arguments.bless))

@@ -6,6 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
+import cortex_m_budget
 import file_budgets
 import footprint
 import layering
@@ -86,6 +87,26 @@ class Footprint(unittest.TestCase):
                 "steps": [{"op": "conv2d", "inputs": [0, 1, 2, 3]}, {"op": "add", "inputs": [0, 3]},
                           {"op": "fully_connected", "inputs": [0, 1, 2, 3]}]}
         self.assertEqual(footprint.weight_bytes(plan), 110)
+
+
+class CortexM(unittest.TestCase):
+    TEXT = "# comment\nlimit m4 net engine+kernels 30\nm4 net 10 20 1 2 3 4 5 6\nm55 old 1 1 1 1 1 1 1 1\n"
+    ROW = {"core": "m4", "model": "net", **dict(zip(cortex_m_budget.COLUMNS, (10, 20, 1, 2, 3, 4, 5, 6)))}
+
+    def findings(self, text=TEXT, **changes):
+        return list(cortex_m_budget.compare([self.ROW | changes], *cortex_m_budget.parse(text)))
+
+    def test_each_byte_more_is_found(self):
+        self.assertEqual(self.findings(), [])
+        self.assertEqual(self.findings(engine=9), [])
+        self.assertEqual(len(self.findings(stack_invoke=7)), 1)
+        self.assertEqual(len(self.findings(model="new")), 1)
+
+    def test_blessing_keeps_limits_and_other_rows(self):
+        blessed = cortex_m_budget.bless(self.TEXT, [self.ROW | {"engine": 11}])
+        self.assertEqual(len(self.findings(blessed, engine=11)), 1, "the limit")
+        self.assertEqual(self.findings(blessed), [])
+        self.assertIn(("m55", "old"), cortex_m_budget.parse(blessed)[0])
 
 
 class SameText(unittest.TestCase):

@@ -43,21 +43,29 @@ inline Address Plus(Address a, uint64_t bytes) {
   return a;
 }
 
+/// An image in memory. One that keeps only its last rows has row y at y % ring_rows.
+struct Image {
+  Address at;
+  uint32_t ring_rows = 0;  ///< 0: all rows.
+  uint32_t element_bytes = 1;
+};
+
 /// A box of an NHWC image against a dense tile, in either direction.
-inline Copy BoxCopy(Address image, Pitch pitch, Part y, Part x, Part c, Address tile, bool store) {
+inline Copy BoxCopy(const Image& image, Pitch pitch, Part y, Part x, Part c, Address tile, bool store) {
   const uint64_t offset = uint64_t{y.first} * pitch.row + uint64_t{x.first} * pitch.pixel + c.first;
-  Copy op{.from = Plus(image, offset),
+  const uint32_t bytes = image.element_bytes, tile_pixel = c.size * bytes;
+  Copy op{.from = Plus(image.at, offset * bytes),
           .to = tile,
           .planes = y.size,
           .rows = x.size,
-          .row_bytes = c.size,
-          .from_row = pitch.pixel,
-          .to_row = c.size,
-          .from_plane = pitch.row,
-          .to_plane = x.size * c.size};
-  if (c.size == pitch.pixel && uint64_t{x.size} * c.size <= 0xFFFF) {  // rows of pixels are dense
-    op.planes = 1, op.rows = y.size, op.row_bytes = x.size * c.size;
-    op.from_row = pitch.row, op.to_row = op.row_bytes, op.from_plane = op.to_plane = 0;
+          .row_bytes = tile_pixel,
+          .from_row = pitch.pixel * bytes,
+          .to_row = tile_pixel,
+          .from_plane = pitch.row * bytes,
+          .to_plane = x.size * tile_pixel};
+  if (c.size == pitch.pixel && uint64_t{x.size} * tile_pixel <= 0xFFFF) {  // rows of pixels are dense
+    op.planes = 1, op.rows = y.size, op.row_bytes = x.size * tile_pixel;
+    op.from_row = pitch.row * bytes, op.to_row = op.row_bytes, op.from_plane = op.to_plane = 0;
   }
   if (store) {
     std::swap(op.from, op.to);
@@ -67,21 +75,15 @@ inline Copy BoxCopy(Address image, Pitch pitch, Part y, Part x, Part c, Address 
   return op;
 }
 
-/// An image in memory. One that keeps only its last rows has row y at y % ring_rows.
-struct Image {
-  Address at;
-  uint32_t ring_rows = 0;  ///< 0: all rows.
-};
-
 /// BoxCopy in one command, or in two where the box goes over the ring's end.
 inline void EmitBox(StreamWriter& w, Pipe pipe, const Image& image, Pitch pitch, Part y, Part x, Part c, Address tile,
                     bool store) {
   const uint32_t ring = image.ring_rows == 0 ? y.first + y.size : image.ring_rows;
   const Part low = {y.first % ring, std::min(y.size, ring - y.first % ring)};
-  w.Emit(pipe, BoxCopy(image.at, pitch, low, x, c, tile, store));
+  w.Emit(pipe, BoxCopy(image, pitch, low, x, c, tile, store));
   if (low.size == y.size) return;
-  const Address rest = Plus(tile, uint64_t{low.size} * x.size * c.size);
-  w.Emit(pipe, BoxCopy(image.at, pitch, {0, y.size - low.size}, x, c, rest, store));
+  const Address rest = Plus(tile, uint64_t{low.size} * x.size * c.size * image.element_bytes);
+  w.Emit(pipe, BoxCopy(image, pitch, {0, y.size - low.size}, x, c, rest, store));
 }
 
 /// A dense run of any length, in one copy or two.

@@ -97,7 +97,7 @@ class Compiler {
 };
 
 std::optional<Layer> Compiler::LayerOf(size_t step, std::string& reason) const {
-  std::optional<Layer> layer = MakeLayer(graph_, steps_[step], reason);
+  std::optional<Layer> layer = MakeLayer(graph_, steps_[step], machine_, reason);
   if (!layer) return layer;
   const auto memory = [&](TensorId id) {
     const bool spilled = id != ir::kNoTensor && memory_.spilled.count(Root(graph_, id).root) != 0;

@@ -38,6 +38,12 @@ std::string FieldsText(const Command& command) {
   return text;
 }
 
+/// "contract", "contract.int16x8".
+std::string OpText(const Command& command) {
+  const char* name = FindMicroOp(static_cast<uint8_t>(command.op))->name;
+  return command.type == Type::kInt8 ? name : absl::StrCat(name, ".", TypeName(command.type));
+}
+
 }  // namespace
 
 std::string Disassemble(std::span<const std::byte> bytes) {
@@ -49,8 +55,8 @@ std::string Disassemble(std::span<const std::byte> bytes) {
     Command command;
     if (!DecodeAt(stream.commands, at, command).ok()) return text + absl::StrFormat("%06x ?\n", at);
     if (command.op == MicroOp::kNext && !indent.empty()) indent.resize(indent.size() - 2);
-    absl::StrAppendFormat(&text, "%06x %-8s%s%s%s\n", at, PipeName(command.pipe), indent,
-                          FindMicroOp(static_cast<uint8_t>(command.op))->name, FieldsText(command));
+    absl::StrAppendFormat(&text, "%06x %-8s%s%s%s\n", at, PipeName(command.pipe), indent, OpText(command),
+                          FieldsText(command));
     if (command.op == MicroOp::kEnd) return text;
     if (command.op == MicroOp::kLoop) indent += "  ";
     at += 4 + 4 * command.words;

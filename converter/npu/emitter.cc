@@ -17,9 +17,9 @@ namespace {
 constexpr size_t kConstantAlignment = 16;
 constexpr int64_t kPadding = INT64_MIN;  ///< Key of packed padding.
 
-Add AddOf(const schema::AddParams& p, Numerics numerics) {
+Add AddOf(const schema::AddParams& p, Stage stage) {
   Add op;
-  op.numerics = static_cast<uint32_t>(numerics);
+  op.numerics = static_cast<uint32_t>(stage);
   op.a_multiplier = p.a_multiplier(), op.b_multiplier = p.b_multiplier(), op.output_multiplier = p.output_multiplier();
   op.a_shift = p.a_shift(), op.b_shift = p.b_shift(), op.output_shift = p.output_shift(),
   op.left_shift = p.left_shift();
@@ -65,6 +65,7 @@ class LayerEmitter {
   void BeforeFeatures();
   void ReleaseAll();
   bool depthwise() const { return l_.kind == LayerKind::kDepthwise; }
+  uint64_t Bytes(uint64_t features) const { return features * FeatureBytes(l_.type); }
   Channel& MacFeatures() { return e_.m_.two_level() ? e_.a_ : e_.x_; }
   Channel& MacWeights() { return e_.m_.two_level() ? e_.b_ : e_.weight_; }
   std::vector<uint8_t> PackWeights(Part out, Part in) const;
@@ -135,9 +136,10 @@ std::vector<uint8_t> LayerEmitter::PackWeights(Part out, Part in) const {
 /// Bias, then the requantization table.
 std::vector<uint8_t> LayerEmitter::PackParameters(Part c) const {
   const ir::Bytes &bias = *graph_.tensor(l_.bias).data, &table = *graph_.tensor(l_.table).data;
-  const auto entry = static_cast<ptrdiff_t>(TableEntryBytes(static_cast<uint32_t>(l_.numerics)));
+  const auto bias_bytes = static_cast<ptrdiff_t>(BiasBytes(l_.type, l_.stage));
+  const auto entry = static_cast<ptrdiff_t>(TableEntryBytes(l_.stage));
   const ptrdiff_t first = c.first, last = first + c.size;
-  std::vector<uint8_t> packed(bias.begin() + 4 * first, bias.begin() + 4 * last);
+  std::vector<uint8_t> packed(bias.begin() + bias_bytes * first, bias.begin() + bias_bytes * last);
   packed.insert(packed.end(), table.begin() + entry * first, table.begin() + entry * last);
   return packed;
 }
@@ -167,8 +169,7 @@ void LayerEmitter::LoadParameters(Part c) {
   if (held_parameters_ == c) return;
   if (held_parameters_) e_.parameter_.Release(w_);
   const Address from = Packed({l_.bias, l_.table}, c, {}, [&] { return PackParameters(c); });
-  const uint64_t size = c.size * (4 + TableEntryBytes(static_cast<uint32_t>(l_.numerics)));
-  EmitRun(w_, Pipe::kLoad, from, e_.parameter_.Acquire(w_), size);
+  EmitRun(w_, Pipe::kLoad, from, e_.parameter_.Acquire(w_), c.size * l_.parameter_bytes());
   e_.parameter_.Publish(w_);
   parameters_ = e_.parameter_.Take(w_);
   held_parameters_ = c;
@@ -196,7 +197,7 @@ void LayerEmitter::LoadFeatures(const Tile& tile, Part in) {
   e_.x_.Publish(w_);
   if (e_.m_.two_level()) {
     const Address from = e_.x_.Take(w_);
-    EmitRun(w_, Pipe::kOperand, from, e_.a_.Acquire(w_), uint64_t{rows.size} * columns.size * in.size);
+    EmitRun(w_, Pipe::kOperand, from, e_.a_.Acquire(w_), Bytes(uint64_t{rows.size} * columns.size * in.size));
     e_.a_.Publish(w_);
     e_.x_.Release(w_);
   }
@@ -208,7 +209,7 @@ template <typename T>
 void LayerEmitter::SetWindow(T& op, const Tile& tile, uint32_t channels) const {
   const Part rows = BoxRows(tile.y, op.pad_top), columns = BoxColumns(tile.x, op.pad_left);
   op.height = rows.size, op.width = columns.size, op.channels = channels;
-  op.x_pixel = channels, op.x_row = columns.size * channels;
+  op.x_pixel = channels * FeatureBytes(l_.type), op.x_row = columns.size * op.x_pixel;
   op.kernel_h = l_.kernel_h, op.kernel_w = l_.kernel_w, op.stride_h = l_.stride_h, op.stride_w = l_.stride_w;
   op.dilation_h = l_.dilation_h, op.dilation_w = l_.dilation_w;
   op.out_height = tile.y.size, op.out_width = tile.x.size;
@@ -220,7 +221,7 @@ void LayerEmitter::Compute(const Tile& tile, Part in, Address acc, bool accumula
     SetWindow(op, tile, in.size);
     op.out_channels = tile.c.size;
     op.x_zero_point = l_.x_zero_point, op.w_zero_point = l_.w_zero_point, op.accumulate = accumulate;
-    w_.Emit(Pipe::kMac, op);
+    w_.Emit(Pipe::kMac, op, l_.type);
   };
   depthwise() ? emit(Depthwise{}) : emit(Contract{});
 }
@@ -249,22 +250,23 @@ void LayerEmitter::RunContractionTile(const Tile& tile) {
 
 void LayerEmitter::Finish(const Tile& tile, Address acc, std::optional<Address> skip) {
   const Address y = e_.out_.Acquire(w_);
-  w_.Emit(Pipe::kVector, Requantize{.acc = acc,
-                                    .bias = parameters_,
-                                    .table = Plus(parameters_, uint64_t{tile.c.size} * 4),
-                                    .y = y,
-                                    .pixels = tile.y.size * tile.x.size,
-                                    .channels = tile.c.size,
-                                    .numerics = static_cast<uint32_t>(l_.numerics),
-                                    .zero_point = l_.y_zero_point,
-                                    .low = l_.low,
-                                    .high = l_.high});
+  const Requantize stage{.acc = acc,
+                         .bias = parameters_,
+                         .table = Plus(parameters_, tile.c.size * BiasBytes(l_.type, l_.stage)),
+                         .y = y,
+                         .pixels = tile.y.size * tile.x.size,
+                         .channels = tile.c.size,
+                         .numerics = static_cast<uint32_t>(l_.stage),
+                         .zero_point = l_.y_zero_point,
+                         .low = l_.low,
+                         .high = l_.high};
+  w_.Emit(Pipe::kVector, stage, l_.type);
   e_.acc_.Release(w_);
   if (skip) {
-    Add add = AddOf(*l_.add, l_.numerics);
+    Add add = AddOf(*l_.add, l_.stage);
     add.a = e_.skip_.Take(w_), add.b = add.y = y;
-    add.rows = tile.y.size * tile.x.size, add.row_bytes = tile.c.size;
-    w_.Emit(Pipe::kVector, add);
+    add.rows = tile.y.size * tile.x.size, add.columns = tile.c.size;
+    w_.Emit(Pipe::kVector, add, l_.type);
     e_.skip_.Release(w_);
   }
   e_.out_.Publish(w_);
@@ -281,14 +283,14 @@ void LayerEmitter::RunVectorTile(const Tile& tile) {
   BeforeFeatures();
   const Address x = e_.skip_.Acquire(w_);
   if (l_.kind == LayerKind::kAdd) {
-    const Address b = Plus(x, uint64_t{tile.y.size} * tile.x.size);
+    const Address b = Plus(x, Bytes(uint64_t{tile.y.size} * tile.x.size));
     EmitBox(w_, e_.m_.feature_pipe, place_.x, l_.XPitch(), tile.y, tile.x, tile.c, x, false);
     EmitBox(w_, e_.m_.feature_pipe, place_.skip, l_.SkipPitch(), tile.y, tile.x, tile.c, b, false);
     e_.skip_.Publish(w_);
-    Add add = AddOf(*l_.add, l_.numerics);
+    Add add = AddOf(*l_.add, l_.stage);
     add.a = e_.skip_.Take(w_), add.b = b, add.y = e_.out_.Acquire(w_);
-    add.rows = tile.y.size, add.row_bytes = tile.x.size;
-    w_.Emit(Pipe::kVector, add);
+    add.rows = tile.y.size, add.columns = tile.x.size;
+    w_.Emit(Pipe::kVector, add, l_.type);
   } else {
     Pool pool;
     SetWindow(pool, tile, tile.c.size);
@@ -298,7 +300,7 @@ void LayerEmitter::RunVectorTile(const Tile& tile) {
     e_.skip_.Publish(w_);
     pool.x = e_.skip_.Take(w_), pool.y = e_.out_.Acquire(w_);
     pool.function = l_.pool_function, pool.low = l_.low, pool.high = l_.high;
-    w_.Emit(Pipe::kVector, pool);
+    w_.Emit(Pipe::kVector, pool, l_.type);
   }
   e_.skip_.Release(w_);
   e_.out_.Publish(w_);

@@ -103,7 +103,8 @@ Image JobBuilder::Place(TensorId id) const {
   if (id == ir::kNoTensor) return {};
   const Located at = Root(graph_, id);
   const auto ring = rings_.find(at.root);
-  return {Plus(addresses_.at(at.root), static_cast<uint64_t>(at.offset)), ring == rings_.end() ? 0 : ring->second};
+  return {Plus(addresses_.at(at.root), static_cast<uint64_t>(at.offset)), ring == rings_.end() ? 0 : ring->second,
+          BitWidth(graph_.tensor(id).type) / 8};
 }
 
 /// The same check and time as on the device; beside them, that workspaces are written before they are read.

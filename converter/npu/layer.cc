@@ -18,21 +18,27 @@ const T& ParamsOf(const backend::StepSpec& step) {
   return *reinterpret_cast<const T*>(step.params.data());
 }
 
-bool IsDenseInt8(const Tensor& t) {
-  return t.type == DataType::kInt8 && (!t.view || t.view->strides.empty());
+bool IsDense(const Tensor& t, DataType type) {
+  return t.type == type && (!t.view || t.view->strides.empty());
+}
+
+/// Of a step's activations; kCount if it is none that NPUs have.
+Type TypeOf(const ir::Graph& graph, const backend::StepSpec& step) {
+  const DataType type = graph.tensor(step.inputs[0]).type;
+  return type == DataType::kInt8 ? Type::kInt8 : type == DataType::kInt16 ? Type::kInt16x8 : Type::kCount;
 }
 
 /// What every step must meet. The texts are the documentation.
 struct Constraint {
   const char* text;
-  bool (*holds)(const ir::Graph& graph, const backend::StepSpec& step);
+  bool (*holds)(const ir::Graph& graph, const backend::StepSpec& step, const Machine& machine);
 };
 
 bool IsContraction(Op op) {
   return op == Op::kConv2d || op == Op::kConv2dAdd || op == Op::kDepthwiseConv2d || op == Op::kFullyConnected;
 }
 
-bool SameDims(const ir::Graph& graph, const backend::StepSpec& step) {
+bool SameDims(const ir::Graph& graph, const backend::StepSpec& step, const Machine&) {
   if (step.op != Op::kAdd) return true;
   return graph.tensor(step.inputs[0]).dims == graph.tensor(step.outputs[0]).dims &&
          graph.tensor(step.inputs[1]).dims == graph.tensor(step.outputs[0]).dims;
@@ -40,14 +46,14 @@ bool SameDims(const ir::Graph& graph, const backend::StepSpec& step) {
 
 /// Whether an average pool over all rows and columns gives a mean's bytes. Both take the nearest integer of sum / n and
 /// part at ties, of which an odd n has none; a quotient is 1 / 2n or more away from one, which is more than the error
-/// of a float product below 256 and of a scale that is 1 / n to 2^-22.
+/// of a float product below 256 (int16: 2^15) and of a scale that is 1 / n to 2^-22.
 bool IsPool(const ir::Graph& graph, const backend::StepSpec& step) {
-  constexpr int64_t kMostCells = 2048;
+  const int64_t most_cells = TypeOf(graph, step) == Type::kInt8 ? 2048 : 50;
   const Tensor& x = graph.tensor(step.inputs[0]);
   const auto& p = ParamsOf<schema::MeanParams>(step);
   if (x.dims.size() != 4 || p.count() != 2 || p.axes()->Get(0) != 1 || p.axes()->Get(1) != 2) return false;
   const int64_t cells = int64_t{x.dims[1]} * x.dims[2];
-  return step.numerics == Numerics::kFp32Rne && cells % 2 == 1 && cells < kMostCells &&
+  return step.numerics == Numerics::kFp32Rne && cells % 2 == 1 && cells < most_cells &&
          p.input_zero_point() == p.output_zero_point() &&
          std::abs(static_cast<double>(p.scale()) * static_cast<double>(cells) - 1) <= 0x1p-22;
 }
@@ -65,51 +71,55 @@ bool GoesForwards(const Tensor& t) {
 const Constraint kConstraints[] = {
     {"the op is a convolution, a depthwise convolution, fully connected, a pool, a mean, an addition, a transpose, "
      "a pad or a copy",
-     [](const ir::Graph&, const backend::StepSpec& s) {
+     [](const ir::Graph&, const backend::StepSpec& s, const Machine&) {
        return IsContraction(s.op) || s.op == Op::kAveragePool2d || s.op == Op::kMaxPool2d || s.op == Op::kMean ||
               s.op == Op::kAdd || IsMove(s.op);
      }},
     {"a transpose, a pad or a copy has elements of whole bytes, and goes forwards from one tensor to another",
-     [](const ir::Graph& g, const backend::StepSpec& s) {
+     [](const ir::Graph& g, const backend::StepSpec& s, const Machine&) {
        if (!IsMove(s.op)) return true;
        const Tensor &x = g.tensor(s.inputs[0]), &y = g.tensor(s.outputs[0]);
        return BitWidth(x.type) % 8 == 0 && GoesForwards(x) && GoesForwards(y) &&
               Memory(g, s.inputs[0]) != Memory(g, s.outputs[0]);
      }},
-    {"activations are int8 and dense, unless they are only moved",
-     [](const ir::Graph& g, const backend::StepSpec& s) {
-       if (IsMove(s.op)) return true;
-       const auto last = s.inputs.back();
-       const bool skip = s.op != Op::kConv2dAdd && s.op != Op::kAdd;
-       return IsDenseInt8(g.tensor(s.inputs[0])) && IsDenseInt8(g.tensor(s.outputs[0])) &&
-              (skip || IsDenseInt8(g.tensor(last)));
+    {"activations are int8, or int16 if the machine computes int16x8, unless they are only moved",
+     [](const ir::Graph& g, const backend::StepSpec& s, const Machine& m) {
+       const Type type = TypeOf(g, s);
+       return IsMove(s.op) || (type != Type::kCount && m.computes(type));
+     }},
+    {"activations have one type and are dense, unless they are only moved",
+     [](const ir::Graph& g, const backend::StepSpec& s, const Machine&) {
+       const auto dense = [&](ir::TensorId id) { return IsDense(g.tensor(id), g.tensor(s.inputs[0]).type); };
+       const bool two = s.op == Op::kConv2dAdd || s.op == Op::kAdd;
+       return IsMove(s.op) || (dense(s.inputs[0]) && dense(s.outputs[0]) && (!two || dense(s.inputs.back())));
      }},
     {"the step reads no constant but weights, bias and requantization",
-     [](const ir::Graph& g, const backend::StepSpec& s) {
+     [](const ir::Graph& g, const backend::StepSpec& s, const Machine&) {
        return !g.tensor(s.inputs[0]).is_constant() && (s.op != Op::kAdd || !g.tensor(s.inputs[1]).is_constant());
      }},
-    {"a mean is one of fp32_rne over rows and columns, an odd number of cells, and keeps the quantization: a pool then",
-     [](const ir::Graph& g, const backend::StepSpec& s) { return s.op != Op::kMean || IsPool(g, s); }},
+    {"a mean is one of fp32_rne over rows and columns, an odd number of cells (int16: below 50), and keeps the"
+     " quantization: a pool then",
+     [](const ir::Graph& g, const backend::StepSpec& s, const Machine&) { return s.op != Op::kMean || IsPool(g, s); }},
     {"weights, bias and requantization are constants, weights int8",
-     [](const ir::Graph& g, const backend::StepSpec& s) {
+     [](const ir::Graph& g, const backend::StepSpec& s, const Machine&) {
        return !IsContraction(s.op) || (s.inputs.size() >= 4 && g.tensor(s.inputs[1]).is_constant() &&
                                        g.tensor(s.inputs[1]).type == DataType::kInt8 &&
                                        g.tensor(s.inputs[2]).is_constant() && g.tensor(s.inputs[3]).is_constant());
      }},
     {"the batch is 1",
-     [](const ir::Graph& g, const backend::StepSpec& s) {
+     [](const ir::Graph& g, const backend::StepSpec& s, const Machine&) {
        const Tensor& x = g.tensor(s.inputs[0]);
        return s.op == Op::kAdd || s.op == Op::kFullyConnected || IsMove(s.op) || x.dims[0] == 1;
      }},
     {"convolutions have one group, depthwise ones a depth multiplier of 1 or one input channel",
-     [](const ir::Graph& g, const backend::StepSpec& s) {
+     [](const ir::Graph& g, const backend::StepSpec& s, const Machine&) {
        const Tensor& x = g.tensor(s.inputs[0]);
        if (s.op == Op::kDepthwiseConv2d) return x.dims[3] == 1 || x.dims[3] == g.tensor(s.outputs[0]).dims[3];
        return (s.op != Op::kConv2d && s.op != Op::kConv2dAdd) || x.dims[3] == g.tensor(s.inputs[1]).dims[3];
      }},
     {"an addition does not broadcast", SameDims},
     {"every dimension is below 65536, unless it is only moved",
-     [](const ir::Graph& g, const backend::StepSpec& s) {
+     [](const ir::Graph& g, const backend::StepSpec& s, const Machine&) {
        if (IsMove(s.op)) return true;
        for (const ir::TensorId id : {s.inputs[0], s.outputs[0]}) {
          for (const int32_t dim : g.tensor(id).dims) {
@@ -141,6 +151,13 @@ void SetStage(const P& p, const backend::StepSpec& step, Layer& l) {
   l.x_zero_point = p.input_zero_point(), l.w_zero_point = p.weight_zero_point(), l.y_zero_point = p.output_zero_point();
   SetClamp(p.clamp(), l);
   l.weights = step.inputs[1], l.bias = step.inputs[2], l.table = step.inputs[3];
+}
+
+Stage StageOf(const ir::Graph& graph, const backend::StepSpec& step, Type type) {
+  if (step.numerics == Numerics::kFp32Rne) return Stage::kFp32Rne;
+  const bool narrow =
+      type == Type::kInt16x8 && IsContraction(step.op) && graph.tensor(step.inputs[2]).type == DataType::kInt32;
+  return narrow ? Stage::kTfliteNarrow : Stage::kTflite;
 }
 
 void SetContraction(const ir::Graph& graph, const backend::StepSpec& step, Layer& l) {
@@ -219,14 +236,16 @@ std::vector<const char*> ConstraintTexts() {
   return texts;
 }
 
-std::optional<Layer> MakeLayer(const ir::Graph& graph, const backend::StepSpec& step, std::string& reason) {
+std::optional<Layer> MakeLayer(const ir::Graph& graph, const backend::StepSpec& step, const Machine& machine,
+                               std::string& reason) {
   for (const Constraint& constraint : kConstraints) {
-    if (constraint.holds(graph, step)) continue;
+    if (constraint.holds(graph, step, machine)) continue;
     reason = constraint.text;
     return std::nullopt;
   }
   Layer layer;
-  layer.numerics = step.numerics;
+  if (!IsMove(step.op)) layer.type = TypeOf(graph, step);
+  layer.stage = StageOf(graph, step, layer.type);
   layer.x = step.inputs[0];
   layer.y = step.outputs[0];
   IsContraction(step.op) ? SetContraction(graph, step, layer)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "converter/backend/step_builder.h"
+#include "ports/npu_emu/model/access.h"
 #include "ports/npu_emu/model/machine.h"
 #include "schema/plan_generated.h"
 
@@ -36,7 +37,8 @@ struct Layer {
   uint32_t pad_top = 0, pad_left = 0;
   int32_t x_zero_point = 0, w_zero_point = 0, y_zero_point = 0, low = -128, high = 127;
   uint32_t pool_function = 0;
-  Numerics numerics = Numerics::kFp32Rne;
+  Type type = Type::kInt8;
+  Stage stage = Stage::kFp32Rne;
   ir::TensorId x = ir::kNoTensor, y = ir::kNoTensor;
   ir::TensorId weights = ir::kNoTensor, bias = ir::kNoTensor, table = ir::kNoTensor;
   ir::TensorId skip = ir::kNoTensor;                    ///< Added to the result; the other operand of an addition.
@@ -53,13 +55,18 @@ struct Layer {
   Pitch SkipPitch() const { return {out_width * out_channels, out_channels}; }
   uint64_t out_elements() const { return uint64_t{out_height} * out_width * out_channels; }
   uint64_t macs() const;
+  /// Of a row of the output.
+  int64_t row_bytes() const { return int64_t{out_width} * out_channels * FeatureBytes(type); }
+  /// Of bias and requantization of one output channel.
+  uint64_t parameter_bytes() const { return BiasBytes(type, stage) + TableEntryBytes(stage); }
 };
 
 /// What a step must meet to run on the NPU, in the order in which it is asked; CONSTRAINTS.md is made of it.
 std::vector<const char*> ConstraintTexts();
 
 /// The layer of a step, or why it stays on the host: the first constraint that it breaks.
-std::optional<Layer> MakeLayer(const ir::Graph& graph, const backend::StepSpec& step, std::string& reason);
+std::optional<Layer> MakeLayer(const ir::Graph& graph, const backend::StepSpec& step, const Machine& machine,
+                               std::string& reason);
 
 }  // namespace takt::npu
 

@@ -134,12 +134,7 @@ class Parser {
         s.Rational(PipeName(pipe), m.port[static_cast<int>(pipe)]);
     });
     In(root, "array", [&](Section& s) { ParseArray(s); });
-    In(root, "vector", [&](Section& s) {
-      s.Rational("requantize", m.vector[static_cast<int>(VectorFunction::kRequantize)]);
-      s.Rational("add", m.vector[static_cast<int>(VectorFunction::kAdd)]);
-      s.Rational("pool", m.vector[static_cast<int>(VectorFunction::kPool)]);
-      s.Integer("femtojoule_per_element", m.femtojoule_per_element, false);
-    });
+    In(root, "vector", [&](Section& s) { ParseVector(s); });
     In(root, "host", [&](Section& s) {
       s.Rational("cycles_per_mac", m.host.cycles_per_mac);
       s.Rational("cycles_per_element", m.host.cycles_per_element);
@@ -175,6 +170,34 @@ class Parser {
     s.Integer("weights_per_cycle", a.weights_per_cycle, false);
     s.Integer("femtojoule_per_mac", a.femtojoule_per_mac, false);
     s.Integer("square_micrometre_per_mac", a.square_micrometre_per_mac, false);
+    Int16x8 wide = {a.width, a.height, a.depth, a.reduction, 0, 0, {}};
+    const auto read = [&](Section& types) {
+      types.Integer("width", wide.width, false);
+      types.Integer("height", wide.height, false);
+      types.Integer("depth", wide.depth, false);
+      types.Integer("reduction", wide.reduction, false);
+      types.Integer("femtojoule_per_mac", wide.femtojoule_per_mac, a.femtojoule_per_mac != 0);
+      made_.table.int16x8 = wide;
+      has_int16x8_ = true;
+    };
+    In(s, TypeName(Type::kInt16x8), read, false);
+  }
+
+  void ParseVector(Section& s) {
+    Machine& m = made_.table;
+    const auto cycles = [](Section& from, Ratio* to) {
+      from.Rational("requantize", to[static_cast<int>(VectorFunction::kRequantize)]);
+      from.Rational("add", to[static_cast<int>(VectorFunction::kAdd)]);
+      from.Rational("pool", to[static_cast<int>(VectorFunction::kPool)]);
+    };
+    cycles(s, m.vector);
+    s.Integer("femtojoule_per_element", m.femtojoule_per_element, false);
+    const auto read = [&](Section& types) {
+      cycles(types, m.int16x8.vector);
+      types.Integer("femtojoule_per_element", m.int16x8.femtojoule_per_element, m.femtojoule_per_element != 0);
+      if (!has_int16x8_) types.Error("", "is of no use without array.int16x8; add that");
+    };
+    In(s, TypeName(Type::kInt16x8), read, has_int16x8_);
   }
 
   void ParseBuffers(Section& s) {
@@ -243,6 +266,7 @@ class Parser {
       for (const char* key : {"array", "memories", "buffers", "routes", "vector", "host", "issue"}) read(key, true);
       read("energy", states_energy());
       read("area", states_area());
+      read(TypeName(Type::kInt16x8), has_int16x8_);
     });
     const Json* list = root.Find("validated_against", true);
     if (list == nullptr) return;
@@ -257,9 +281,10 @@ class Parser {
   const std::string& origin_;
   Diagnostics& diagnostics_;
   MachineDescription made_;
+  bool has_int16x8_ = false;
 };
 
-/// Every buffer must hold what the array takes at once.
+/// Every buffer must hold what the array takes of int8 at once; layers of int16x8 may find that no tile fits.
 void CheckTile(const Machine& m, const std::string& origin, Diagnostics& diagnostics) {
   const Array& a = m.array;
   const bool systolic = a.kind != ArrayKind::kUblock && a.kind != ArrayKind::kCube;

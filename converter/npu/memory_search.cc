@@ -33,7 +33,7 @@ MemorySearch::MemorySearch(const ir::Graph& graph, const std::vector<backend::St
     if (const uint32_t length = backend::ScopeLength(steps[s]); length != 0)
       scope_end = std::max(scope_end, s + 1 + length);
     std::string reason;
-    if (s >= scope_end) layers_[s] = MakeLayer(graph, steps[s], reason);
+    if (s >= scope_end) layers_[s] = MakeLayer(graph, steps[s], machine, reason);
     if (layers_[s]) layers_[s] = ByRows(graph, *layers_[s]);
     if (!layers_[s]) Touch(steps[s].scratch, at);
   }
@@ -118,8 +118,7 @@ void MemorySearch::AddCandidates(size_t first, const std::vector<Layer>& layers)
     std::vector<Block> blocks = blocks_;
     Apply(made, blocks);
     made.load = Loads(blocks)[first];
-    for (size_t i = 0; i + 1 < layers.size(); ++i)
-      made.kept += Aligned(int64_t{made.ring_rows[i]} * layers[i].out_width * layers[i].out_channels);
+    for (size_t i = 0; i + 1 < layers.size(); ++i) made.kept += Aligned(made.ring_rows[i] * layers[i].row_bytes());
     candidates_[first].push_back(std::move(made));
   }
 }
@@ -148,7 +147,7 @@ void MemorySearch::Apply(const Candidate& candidate, std::vector<Block>& blocks)
     if (b.InnerOf(c)) {
       const Layer& writer = *layers_[static_cast<size_t>(b.first)];
       const uint32_t rows = candidate.ring_rows[static_cast<size_t>(b.first - first)];
-      b.bytes = Aligned(int64_t{rows} * writer.out_width * writer.out_channels);
+      b.bytes = Aligned(rows * writer.row_bytes());
     }
     if (b.first >= first) b.first = first;
     if (b.last <= last) b.last = last;

@@ -35,7 +35,7 @@ std::vector<CompiledLayer> FindLayers(std::span<const std::byte> commands) {
     if (command.op == MicroOp::kEnd) return layers;
     if (const auto kind = KindOf(command); kind && !begun) {
       CompiledLayer& layer = layers.emplace_back();
-      layer.layer.kind = *kind;
+      layer.layer.kind = *kind, layer.layer.type = command.type;
       layer.tiling = {0, 0, 0, 0, true, 0};
       layer.first_command = first;
       begun = true;

@@ -71,6 +71,7 @@ class Collector {
       step.stripes = compiled.cascade >= 0 ? 1 : 0;
       step.name = graph.nodes[static_cast<size_t>(compiled.node)].name;
       step.op = kKinds[static_cast<int>(compiled.layer.kind)];
+      if (compiled.layer.type != Type::kInt8) absl::StrAppend(&step.op, " ", TypeName(compiled.layer.type));
       step.tile = TileText(compiled.tiling);
       step.cycles = cycles[i];
       end += step.cycles;
@@ -110,8 +111,13 @@ std::string StepProfile::BoundText(const Machine& machine) const {
 }
 
 double StepProfile::Utilisation(const Machine& machine) const {
-  const double peak = static_cast<double>(PeakMacs(machine.array)) * static_cast<double>(cycles);
-  return host() || cycles == 0 ? 0 : static_cast<double>(activity.macs) / peak;
+  if (host() || cycles == 0) return 0;
+  const auto at_peak = [&](uint64_t macs, Type type) {
+    return macs == 0 ? 0 : static_cast<double>(macs) / static_cast<double>(PeakMacs(machine.ArrayOf(type)));
+  };
+  const double busy_cycles =
+      at_peak(activity.macs - activity.wide_macs, Type::kInt8) + at_peak(activity.wide_macs, Type::kInt16x8);
+  return busy_cycles / static_cast<double>(cycles);
 }
 
 uint64_t TotalCycles(const Compilation& c) {

@@ -16,9 +16,9 @@ class StreamWriter {
  public:
   /// Appends a command; its fields are the row's struct.
   template <typename T>
-  void Emit(Pipe pipe, const T& row) {
+  void Emit(Pipe pipe, const T& row, Type type = Type::kInt8) {
     const uint32_t words = FindMicroOp(static_cast<uint8_t>(T::kOp))->words;
-    Append(HeaderWord(T::kOp, pipe, words));
+    Append(HeaderWord(T::kOp, pipe, words, type));
     const size_t at = bytes_.size();
     bytes_.resize(at + 4 * size_t{words});
     if (words != 0) std::memcpy(bytes_.data() + at, &row, 4 * size_t{words});

@@ -29,18 +29,18 @@ struct Need {
 std::vector<Need> NeedsOf(const Machine& m, const Layer& l, const Tiling& t) {
   const uint64_t h = std::min<uint64_t>(l.height, InputExtent(t.out_height, l.stride_h, l.kernel_h, l.dilation_h));
   const uint64_t w = std::min<uint64_t>(l.width, InputExtent(t.out_width, l.stride_w, l.kernel_w, l.dilation_w));
-  const uint64_t out = uint64_t{t.out_height} * t.out_width * t.out_channels, box = h * w * t.in_channels;
-  if (l.kind == LayerKind::kMove) return {{Buffer::kOutput, "output", out * l.element_bytes}};
+  const uint64_t outputs = uint64_t{t.out_height} * t.out_width * t.out_channels;
+  const uint64_t out = outputs * FeatureBytes(l.type), box = h * w * t.in_channels * FeatureBytes(l.type);
+  if (l.kind == LayerKind::kMove) return {{Buffer::kOutput, "output", outputs * l.element_bytes}};
   if (l.kind == LayerKind::kAdd) return {{Buffer::kSkip, "skip", 2 * out}, {Buffer::kOutput, "output", out}};
   if (l.kind == LayerKind::kPool) return {{Buffer::kSkip, "skip", box}, {Buffer::kOutput, "output", out}};
   const uint64_t taps = uint64_t{l.kernel_h} * l.kernel_w;
   const uint64_t weights = taps * t.in_channels * (l.kind == LayerKind::kDepthwise ? 1 : t.out_channels);
-  const uint64_t entry = 4 + TableEntryBytes(static_cast<uint32_t>(l.numerics));
   std::vector<Need> needs = {{Buffer::kFeature, "feature", box},
                              {Buffer::kWeight, "weight", weights},
-                             {Buffer::kAccumulator, "accumulator", 4 * out},
+                             {Buffer::kAccumulator, "accumulator", SumBytes(l.type) * outputs},
                              {Buffer::kOutput, "output", out},
-                             {Buffer::kParameter, "parameter", entry * t.out_channels}};
+                             {Buffer::kParameter, "parameter", l.parameter_bytes() * t.out_channels}};
   if (l.add) needs.push_back({Buffer::kSkip, "skip", out});
   if (m.two_level()) {
     needs.push_back({Buffer::kFeatureA, "feature_a", box});
@@ -96,7 +96,7 @@ std::array<Cut, 2> CutsOf(uint32_t whole, uint32_t part) {
 /// first tile comes on top.
 class Estimator {
  public:
-  Estimator(const Machine& machine, const Layer& layer) : m_(machine), l_(layer) {}
+  Estimator(const Machine& machine, const Layer& layer) : m_(machine), l_(layer), array_(machine.ArrayOf(layer.type)) {}
 
   uint64_t operator()(const Tiling& t) const { return l_.kind == LayerKind::kMove ? Moving(t) : Computing(t); }
 
@@ -170,7 +170,8 @@ class Estimator {
   Ticks Move(Pipe pipe, uint8_t in, uint64_t rows, uint64_t columns, uint64_t channels, uint64_t all_channels) const {
     const Memory& memory = m_.memories[in];
     const bool dense = channels == all_channels;
-    const uint64_t pieces = dense ? rows : rows * columns, piece = dense ? columns * channels : channels;
+    const uint64_t pieces = dense ? rows : rows * columns;
+    const uint64_t piece = (dense ? columns * channels : channels) * FeatureBytes(l_.type);
     return TransferTicks(m_, pipe,
                          {.memory = in,
                           .write = pipe == Pipe::kStore,
@@ -198,16 +199,16 @@ class Estimator {
     Contraction c{
         out_height, out_width, out_channels, l_.kernel_h, l_.kernel_w, in_channels, l_.kind == LayerKind::kDepthwise,
         0};
-    const Ticks array = ArrayCycles(m_.array, c) << m_.tick_shift;
-    if (m_.array.cores == 1) return array;
+    const Ticks array = ArrayCycles(array_, c) << m_.tick_shift;
+    if (array_.cores == 1) return array;
     const uint64_t h = std::min<uint64_t>(l_.height, InputExtent(out_height, l_.stride_h, l_.kernel_h, l_.dilation_h));
     const uint64_t w = std::min<uint64_t>(l_.width, InputExtent(out_width, l_.stride_w, l_.kernel_w, l_.dilation_w));
-    c.box_bytes = h * w * in_channels;
+    c.box_bytes = h * w * in_channels * FeatureBytes(l_.type);
     return array + LinkTicks(m_, c, array);
   }
   Ticks Vector(uint64_t out) const {
     const auto cost = [&](VectorFunction f, uint64_t n) {
-      return ScaleUp(n, m_.vector[static_cast<int>(f)], m_.tick_shift);
+      return ScaleUp(n, m_.VectorCycles(f, l_.type), m_.tick_shift);
     };
     if (l_.kind == LayerKind::kPool) return cost(VectorFunction::kPool, out * l_.kernel_h * l_.kernel_w);
     const Ticks add = l_.add ? cost(VectorFunction::kAdd, out) : 0;
@@ -216,6 +217,7 @@ class Estimator {
 
   const Machine& m_;
   const Layer& l_;
+  const npu::Array array_;
 };
 
 /// Six leading bits: estimates that are that close count as equal, and fewer tiles, hence fewer commands, win.
@@ -240,13 +242,13 @@ uint64_t Excess(const Machine& m, const Layer& l, const Tiling& t, uint64_t most
   return ticks - std::min(ticks, (most_cycles - most_cycles / 8) << m.tick_shift);
 }
 
-uint32_t Granule(const Machine& m) {
-  switch (m.array.kind) {
+uint32_t Granule(const Array& a) {
+  switch (a.kind) {
     case ArrayKind::kUblock:
     case ArrayKind::kCube:
-      return m.array.depth;
+      return a.depth;
     default:
-      return m.array.width;
+      return a.width;
   }
 }
 
@@ -259,8 +261,8 @@ uint32_t TileCount(const Layer& layer, const Tiling& tiling, uint32_t rows) {
 
 bool ChooseTiling(const Machine& machine, const Layer& layer, Tiling& tiling, std::string& reason,
                   uint64_t most_cycles) {
-  const uint32_t any = 0xFFFF;
-  const uint32_t granule = Granule(machine);
+  const uint32_t any = 0xFFFF / FeatureBytes(layer.type);  // a row of a copy
+  const uint32_t granule = Granule(machine.ArrayOf(layer.type));
   const bool same_channels =
       layer.kind == LayerKind::kDepthwise || layer.kind == LayerKind::kPool || layer.kind == LayerKind::kMove;
   const bool flat = layer.kind == LayerKind::kAdd || layer.kind == LayerKind::kMove;

@@ -5,7 +5,8 @@ namespace takt::npu {
 TilingCache::Key TilingCache::KeyOf(const Layer& l) {
   const uint32_t operands = (l.weights != ir::kNoTensor ? 1u : 0u) | (l.skip != ir::kNoTensor ? 2u : 0u);
   return {static_cast<uint32_t>(l.kind),
-          static_cast<uint32_t>(l.numerics),
+          static_cast<uint32_t>(l.type),
+          static_cast<uint32_t>(l.stage),
           l.height,
           l.width,
           l.channels,

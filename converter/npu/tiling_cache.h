@@ -17,7 +17,7 @@ class TilingCache {
   bool Choose(const Machine& machine, const Layer& layer, uint64_t most_cycles, Tiling& tiling, std::string& reason);
 
  private:
-  using Key = std::array<uint32_t, 18>;
+  using Key = std::array<uint32_t, 19>;
   struct Choice {
     bool found = false;
     Tiling tiling;

@@ -16,6 +16,7 @@ void Requantize(const TileOutput& out, const uint32_t* acc, const uint32_t* bias
 
 }  // namespace
 
-const TileKernels kPortableTiles = {&Contract, &Depthwise, &Requantize};
+const TileKernels kPortableTiles = {&Contract<int8_t>, &Depthwise<int8_t>, &Contract<int16_t>, &Depthwise<int16_t>,
+                                    &Requantize};
 
 }  // namespace takt

@@ -1,5 +1,5 @@
-// Inner loops of contractions and their output stage on tiles: int8 operands with strides of their own, int32 sums that
-// accumulate modulo 2^32.
+// Inner loops of contractions and their output stage on tiles: operands with strides of their own; sums of int8
+// features accumulate modulo 2^32, those of int16 modulo 2^64. Weights are int8.
 #ifndef TAKT_PORTS_KERNEL_UTIL_TILE_KERNELS_H_
 #define TAKT_PORTS_KERNEL_UTIL_TILE_KERNELS_H_
 
@@ -12,10 +12,10 @@ namespace takt {
 /// outside the box do not contribute.
 struct TileWindow {
   int32_t height, width, channels;  ///< Of the box.
-  ptrdiff_t x_row, x_pixel;         ///< Strides of the box in bytes.
+  ptrdiff_t x_row, x_pixel;         ///< Strides of the box in elements.
   int32_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
   int32_t out_height, out_width, out_channels;
-  int32_t x_zero_point, w_zero_point;  ///< In int8's range.
+  int32_t x_zero_point, w_zero_point;  ///< In int8's range; x_zero_point of int16 features is 0.
   bool accumulate;
 };
 
@@ -38,6 +38,9 @@ struct TileKernels {
   void (*contract)(const TileWindow& window, const int8_t* x, const int8_t* w, uint32_t* acc, TileScratch scratch);
   /// w: [kernel_h][kernel_w][channels], out_channels = channels.
   void (*depthwise)(const TileWindow& window, const int8_t* x, const int8_t* w, uint32_t* acc);
+  void (*contract_int16)(const TileWindow& window, const int16_t* x, const int8_t* w, uint64_t* acc,
+                         TileScratch scratch);
+  void (*depthwise_int16)(const TileWindow& window, const int16_t* x, const int8_t* w, uint64_t* acc);
   /// y[pixel][channel] from acc[pixel][channel] + bias[channel] and scales[channel] (engine/base/requantize.h).
   void (*requantize)(const TileOutput& out, const uint32_t* acc, const uint32_t* bias, const float* scales, int8_t* y);
 };

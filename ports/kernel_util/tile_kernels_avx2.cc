@@ -1,5 +1,5 @@
-// Tiles with AVX2. Products of two values at once (vpmaddwd): operands are pairs of neighbours along the sum. Built
-// with -mavx2 -O3 on x86-64 only; chosen at run time.
+// Tiles with AVX2; those of int16 features are the portable loops. Products of two values at once (vpmaddwd): operands
+// are pairs of neighbours along the sum. Built with -mavx2 -O3 on x86-64 only; chosen at run time.
 #include <immintrin.h>
 
 #include <cstring>
@@ -153,7 +153,7 @@ void ContractAvx2(const TileWindow& t, const int8_t* x, const int8_t* w, uint32_
       if (k % 2 != 0) column[k] = 0;
       for (int32_t oc = rest; oc < t.out_channels; ++oc) {
         uint32_t& sum = acc[ptrdiff_t{p} * t.out_channels + oc];
-        sum = (t.accumulate ? sum : 0) + DotOne(column, rows + ptrdiff_t{oc - rest} * k, k);
+        sum = (t.accumulate ? sum : 0) + DotOne<int8_t>(column, rows + ptrdiff_t{oc - rest} * k, k);
       }
     }
     kBlocks[count - 1](scratch.column, pairs, scratch.weights, blocks, acc, t.out_channels, t.accumulate);
@@ -290,6 +290,7 @@ void RequantizeAvx2(const TileOutput& out, const uint32_t* acc, const uint32_t* 
 }  // namespace
 
 extern const TileKernels kAvx2Tiles;
-const TileKernels kAvx2Tiles = {&ContractAvx2, &DepthwiseAvx2, &RequantizeAvx2};
+const TileKernels kAvx2Tiles = {&ContractAvx2, &DepthwiseAvx2, &Contract<int16_t>, &Depthwise<int16_t>,
+                                &RequantizeAvx2};
 
 }  // namespace takt

@@ -1,5 +1,7 @@
 #include "ports/npu_emu/executor.h"
 
+#include <limits>
+
 #include "engine/base/requantize.h"
 #include "ports/kernel_util/arithmetic.h"
 #include "ports/npu_emu/model/walker.h"
@@ -20,8 +22,12 @@ class Executor {
     return reinterpret_cast<T*>(spaces_.first[a.space] + walker.Resolve(a));
   }
   void RunCopy(const Copy& op, const Walker& walker) const;
+  template <typename T>
+  void RunContraction(const T& op, Type type, const Walker& walker) const;
+  template <typename E>
   void RunPool(const Pool& op, const Walker& walker) const;
-  void RunRequantize(const Requantize& op, const Walker& walker) const;
+  void RunRequantize(const Requantize& op, Type type, const Walker& walker) const;
+  template <typename A>
   void RunAdd(const Add& op, const Walker& walker) const;
 
   const Spaces& spaces_;
@@ -30,11 +36,12 @@ class Executor {
 };
 
 template <typename T>
-TileWindow WindowOf(const T& op) {
+TileWindow WindowOf(const T& op, Type type) {
   const auto i = [](uint32_t v) { return static_cast<int32_t>(v); };
-  return {i(op.height),       i(op.width),     i(op.channels),  ptrdiff_t{i(op.x_row)}, ptrdiff_t{i(op.x_pixel)},
-          i(op.kernel_h),     i(op.kernel_w),  i(op.stride_h),  i(op.stride_w),         i(op.dilation_h),
-          i(op.dilation_w),   i(op.pad_top),   i(op.pad_left),  i(op.out_height),       i(op.out_width),
+  const uint32_t row = op.x_row / FeatureBytes(type), pixel = op.x_pixel / FeatureBytes(type);
+  return {i(op.height),       i(op.width),     i(op.channels),  ptrdiff_t{i(row)}, ptrdiff_t{i(pixel)},
+          i(op.kernel_h),     i(op.kernel_w),  i(op.stride_h),  i(op.stride_w),    i(op.dilation_h),
+          i(op.dilation_w),   i(op.pad_top),   i(op.pad_left),  i(op.out_height),  i(op.out_width),
           i(op.out_channels), op.x_zero_point, op.w_zero_point, op.accumulate != 0};
 }
 
@@ -85,9 +92,31 @@ void Executor::RunCopy(const Copy& op, const Walker& walker) const {
   }
 }
 
+template <typename T>
+void Executor::RunContraction(const T& op, Type type, const Walker& walker) const {
+  const TileWindow window = WindowOf(op, type);
+  const auto* w = At<const int8_t>(op.w, walker);
+  const auto run = [&](const auto* x, auto* acc, auto contract, auto depthwise) {
+    if constexpr (T::kOp == MicroOp::kContract) {
+      contract(window, x, w, acc, scratch_);
+    } else {
+      depthwise(window, x, w, acc);
+    }
+  };
+  if (type == Type::kInt8) {
+    run(At<const int8_t>(op.x, walker), At<uint32_t>(op.acc, walker), kernels_.contract, kernels_.depthwise);
+  } else {
+    run(At<const int16_t>(op.x, walker), At<uint64_t>(op.acc, walker), kernels_.contract_int16,
+        kernels_.depthwise_int16);
+  }
+}
+
+template <typename E>
 void Executor::RunPool(const Pool& op, const Walker& walker) const {
-  const auto* x = At<const int8_t>(op.x, walker);
-  auto* y = At<int8_t>(op.y, walker);
+  const auto* x = At<const E>(op.x, walker);
+  auto* y = At<E>(op.y, walker);
+  const auto stride = [](uint32_t bytes) { return static_cast<ptrdiff_t>(bytes / sizeof(E)); };
+  const ptrdiff_t row = stride(op.x_row), pixel = stride(op.x_pixel);
   const auto i = [](uint32_t v) { return static_cast<int32_t>(v); };
   for (int32_t oy = 0; oy < i(op.out_height); ++oy) {
     const int32_t y0 = oy * i(op.stride_h) - i(op.pad_top);
@@ -97,85 +126,95 @@ void Executor::RunPool(const Pool& op, const Walker& walker) const {
       const Span1d xs(x0, i(op.width), i(op.kernel_w), 1);
       const int32_t n = ys.size() * xs.size();
       for (uint32_t c = 0; c < op.channels; ++c) {
-        int32_t sum = 0, largest = -128;
+        int32_t sum = 0, largest = std::numeric_limits<E>::min();
         for (int32_t ky = ys.begin; ky < ys.end; ++ky) {
-          const int8_t* cell = x + ptrdiff_t{y0 + ky} * op.x_row + ptrdiff_t{x0 + xs.begin} * op.x_pixel + c;
-          for (int32_t kx = xs.begin; kx < xs.end; ++kx, cell += op.x_pixel) {
+          const E* cell = x + (y0 + ky) * row + (x0 + xs.begin) * pixel + c;
+          for (int32_t kx = xs.begin; kx < xs.end; ++kx, cell += pixel) {
             sum += *cell;
             largest = *cell > largest ? *cell : largest;
           }
         }
         const int32_t average = (sum > 0 ? sum + n / 2 : sum - n / 2) / n;
-        *y++ = static_cast<int8_t>(ClampInt(op.function == 0 ? average : largest, op.low, op.high));
+        *y++ = static_cast<E>(ClampInt(op.function == 0 ? average : largest, op.low, op.high));
       }
     }
   }
 }
 
-/// Tables come from the plan's constants, which nothing has checked: a shift is held in its range.
-void Executor::RunRequantize(const Requantize& op, const Walker& walker) const {
-  const auto* acc = At<const uint32_t>(op.acc, walker);
-  const auto* bias = At<const uint32_t>(op.bias, walker);
-  auto* y = At<int8_t>(op.y, walker);
-  if (op.numerics == static_cast<uint32_t>(Numerics::kFp32Rne)) {
-    const auto* scales = At<const float>(op.table, walker);
-    const TileOutput out = {static_cast<int32_t>(op.pixels), static_cast<int32_t>(op.channels),
-                            static_cast<float>(op.low - op.zero_point), static_cast<float>(op.high - op.zero_point),
-                            op.zero_point};
-    return kernels_.requantize(out, acc, bias, scales, y);
-  }
-  const auto* table = At<const int32_t>(op.table, walker);
+/// y[p][c] = stage(acc[p][c] + bias[c], c), modulo what a Bias (unsigned) holds.
+template <typename Bias, typename Sum, typename E, typename F>
+void RunStage(const Requantize& op, const Sum* acc, const Bias* bias, E* y, F stage) {
   for (uint32_t p = 0; p < op.pixels; ++p, acc += op.channels, y += op.channels) {
-    for (uint32_t c = 0; c < op.channels; ++c) {
-      const int32_t shift = ClampInt(table[2 * c + 1], -31, 30);
-      y[c] =
-          static_cast<int8_t>(RequantizeTflite(acc[c] + bias[c], table[2 * c], shift, op.zero_point, op.low, op.high));
-    }
+    for (uint32_t c = 0; c < op.channels; ++c)
+      y[c] = static_cast<E>(stage(static_cast<Bias>(static_cast<Bias>(acc[c]) + bias[c]), c));
   }
 }
 
+/// Tables come from the plan's constants, which nothing has checked: a shift is held in its range.
+void Executor::RunRequantize(const Requantize& op, Type type, const Walker& walker) const {
+  const auto* scales = At<const float>(op.table, walker);
+  const auto* table = At<const int32_t>(op.table, walker);
+  const auto low = static_cast<float>(op.low - op.zero_point), high = static_cast<float>(op.high - op.zero_point);
+  const auto fp32 = [&](auto sum, uint32_t c) { return RequantizeFp32Rne(sum, scales[c], low, high, op.zero_point); };
+  const auto tflite = [&](auto sum, uint32_t c) {
+    const int32_t shift = ClampInt(table[2 * c + 1], -31, 30);
+    return RequantizeTflite(sum, table[2 * c], shift, op.zero_point, op.low, op.high);
+  };
+  const bool rne = op.numerics == static_cast<uint32_t>(Stage::kFp32Rne);
+  if (type == Type::kInt8) {
+    const auto* acc = At<const uint32_t>(op.acc, walker);
+    const auto* bias = At<const uint32_t>(op.bias, walker);
+    auto* y = At<int8_t>(op.y, walker);
+    if (!rne) return RunStage(op, acc, bias, y, tflite);
+    const TileOutput out = {static_cast<int32_t>(op.pixels), static_cast<int32_t>(op.channels), low, high,
+                            op.zero_point};
+    return kernels_.requantize(out, acc, bias, scales, y);
+  }
+  const auto* acc = At<const uint64_t>(op.acc, walker);
+  auto* y = At<int16_t>(op.y, walker);
+  if (op.numerics == static_cast<uint32_t>(Stage::kTfliteNarrow))
+    return RunStage(op, acc, At<const uint32_t>(op.bias, walker), y, tflite);
+  const auto* bias = At<const uint64_t>(op.bias, walker);
+  rne ? RunStage(op, acc, bias, y, fp32) : RunStage(op, acc, bias, y, tflite);
+}
+
+template <typename A>
 void Executor::RunAdd(const Add& op, const Walker& walker) const {
   const schema::AddParams params(
       {static_cast<float>(op.low), static_cast<float>(op.high)}, op.a_multiplier, op.b_multiplier, op.output_multiplier,
       static_cast<int8_t>(op.a_shift), static_cast<int8_t>(op.b_shift), static_cast<int8_t>(op.output_shift),
       static_cast<int8_t>(op.left_shift), static_cast<int16_t>(op.a_zero_point), static_cast<int16_t>(op.b_zero_point),
       static_cast<int16_t>(op.output_zero_point), static_cast<schema::AddFunction>(op.function), 0);
-  const auto *a = At<const int8_t>(op.a, walker), *b = At<const int8_t>(op.b, walker);
-  auto* y = At<int8_t>(op.y, walker);
-  const size_t n = size_t{op.rows} * op.row_bytes;
-  const bool rne = op.numerics == static_cast<uint32_t>(Numerics::kFp32Rne);
-  for (size_t i = 0; i < n; ++i)
-    y[i] = rne ? AddStored<Fp32Rne>(params, a[i], b[i]) : AddStored<Tflite>(params, a[i], b[i]);
+  using E = typename A::Element;
+  const auto *a = At<const E>(op.a, walker), *b = At<const E>(op.b, walker);
+  auto* y = At<E>(op.y, walker);
+  const size_t n = size_t{op.rows} * op.columns;
+  for (size_t i = 0; i < n; ++i) y[i] = AddStored<A>(params, a[i], b[i]);
 }
 
 void Executor::Run(const Command& command, const Walker& walker) {
+  const Type type = command.type;
   switch (command.op) {
     case MicroOp::kCopy:
-      RunCopy(command.as<Copy>(), walker);
-      break;
-    case MicroOp::kContract: {
-      const auto op = command.as<Contract>();
-      kernels_.contract(WindowOf(op), At<const int8_t>(op.x, walker), At<const int8_t>(op.w, walker),
-                        At<uint32_t>(op.acc, walker), scratch_);
-      break;
+      return RunCopy(command.as<Copy>(), walker);
+    case MicroOp::kContract:
+      return RunContraction(command.as<Contract>(), type, walker);
+    case MicroOp::kDepthwise:
+      return RunContraction(command.as<Depthwise>(), type, walker);
+    case MicroOp::kPool: {
+      const auto op = command.as<Pool>();
+      return type == Type::kInt8 ? RunPool<int8_t>(op, walker) : RunPool<int16_t>(op, walker);
     }
-    case MicroOp::kDepthwise: {
-      const auto op = command.as<Depthwise>();
-      kernels_.depthwise(WindowOf(op), At<const int8_t>(op.x, walker), At<const int8_t>(op.w, walker),
-                         At<uint32_t>(op.acc, walker));
-      break;
-    }
-    case MicroOp::kPool:
-      RunPool(command.as<Pool>(), walker);
-      break;
     case MicroOp::kRequantize:
-      RunRequantize(command.as<Requantize>(), walker);
-      break;
-    case MicroOp::kAdd:
-      RunAdd(command.as<Add>(), walker);
-      break;
+      return RunRequantize(command.as<Requantize>(), type, walker);
+    case MicroOp::kAdd: {
+      const auto op = command.as<Add>();
+      const bool rne = op.numerics == static_cast<uint32_t>(Numerics::kFp32Rne);
+      if (type == Type::kInt8) return rne ? RunAdd<Fp32Rne>(op, walker) : RunAdd<Tflite>(op, walker);
+      return rne ? RunAdd<Fp32Rne16>(op, walker) : RunAdd<Tflite16Narrow>(op, walker);
+    }
     default:
-      break;
+      return;
   }
 }
 

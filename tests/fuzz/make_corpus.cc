@@ -63,8 +63,9 @@ std::vector<uint8_t> Classifier() {
   return {fbb.GetBufferPointer(), fbb.GetBufferPointer() + fbb.GetSize()};
 }
 
-/// int8 x[1, 8, 8, 4] -> depthwise convolution 3x3, added to x -> largest of 2x2 -> mean of 2x2.
-std::vector<uint8_t> PooledSum() {
+/// x[1, 8, 8, 4] -> depthwise convolution 3x3, added to x -> largest of 2x2 -> mean of 2x2. `wide`: int16 instead of
+/// int8, with a bias of int64.
+std::vector<uint8_t> PooledSum(bool wide) {
   using takt::test::QuantizedTensor;
   const auto pool = [](FlatBufferBuilder& fbb) {
     return tflite::CreatePool2DOptions(fbb, tflite::Padding::VALID, 2, 2, 2, 2).Union();
@@ -95,6 +96,10 @@ std::vector<uint8_t> PooledSum() {
                      {Code::AVERAGE_POOL_2D, {5}, {6}, Kind::Pool2DOptions, pool}};
   model.inputs = {0};
   model.outputs = {6};
+  for (takt::test::TfliteTensor& t : model.tensors) {
+    if (wide && t.data.empty()) t.type = tflite::TensorType::INT16;
+    if (wide && t.shape.size() == 1) t.type = tflite::TensorType::INT64, t.data.resize(2 * t.data.size());
+  }
   return takt::test::WriteTflite(model);
 }
 
@@ -197,6 +202,8 @@ constexpr const char* kOverrides[] = {"clock_hz=0",
                                       "array.kind=1",
                                       "array.link_latency=16777216",
                                       "array.weights_per_cycle=1048576",
+                                      "array.int16x8.depth=0",
+                                      "vector.int16x8.add=1/1048576",
                                       "array.kind=systolic_ws",
                                       "array.kind=systolic_os",
                                       "array.kind=systolic_is",
@@ -224,8 +231,10 @@ int main(int argc, char** argv) {
   Write(to / "tflite/convolutions.tflite", takt::test::SmallModel());
   WriteStreams(to, takt::test::SmallModel(), "convolutions", takt::Numerics::kFp32Rne);
   Write(to / "npu_stream/loop", LoopStream());
-  WriteStreams(to, PooledSum(), "pooled_sum", takt::Numerics::kFp32Rne);
-  WriteStreams(to, PooledSum(), "pooled_sum_tflite", takt::Numerics::kTflite);
+  WriteStreams(to, PooledSum(false), "pooled_sum", takt::Numerics::kFp32Rne);
+  WriteStreams(to, PooledSum(false), "pooled_sum_tflite", takt::Numerics::kTflite);
+  WriteStreams(to, PooledSum(true), "pooled_sum_int16", takt::Numerics::kFp32Rne);
+  WriteStreams(to, PooledSum(true), "pooled_sum_int16_tflite", takt::Numerics::kTflite);
   WriteTables(to / "machine");
   for (const char* each : kOverrides) {
     std::string name = each;

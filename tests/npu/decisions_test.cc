@@ -43,7 +43,7 @@ HostStep Price(const std::string& text) {
   const auto steps = backend::LowerGraph(graph, Numerics::kFp32Rne, diagnostics);
   for (const Diagnostic& d : diagnostics.all()) ADD_FAILURE() << d.ToString();
   std::string reason;
-  return {HostCycles(graph, steps.at(0), machine), MakeLayer(graph, steps.at(0), reason).has_value()};
+  return {HostCycles(graph, steps.at(0), machine), MakeLayer(graph, steps.at(0), machine, reason).has_value()};
 }
 
 /// A 1x1 convolution of pixels to two channels.

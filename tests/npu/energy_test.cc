@@ -65,8 +65,7 @@ TEST(Activity, CountsCopiesAndTheVectorUnit) {
   w.Emit(Pipe::kOperand, Move(At(Buffer::kFeature), At(Buffer::kSkip), 16));
   w.Emit(Pipe::kStore, Move(At(Buffer::kOutput), Base(1), 8));
   w.Emit(Pipe::kVector, Pool{.x = At(Buffer::kSkip), .y = At(Buffer::kOutput), .channels = 3, .kernel_h = 2});
-  w.Emit(Pipe::kVector,
-         Add{.a = At(Buffer::kSkip), .b = At(Buffer::kOutput), .y = At(Buffer::kOutput), .row_bytes = 5});
+  w.Emit(Pipe::kVector, Add{.a = At(Buffer::kSkip), .b = At(Buffer::kOutput), .y = At(Buffer::kOutput), .columns = 5});
   w.Emit(Pipe::kVector, Requantize{.acc = At(Buffer::kAccumulator),
                                    .bias = At(Buffer::kParameter),
                                    .table = At(Buffer::kParameter, 16),
@@ -103,6 +102,10 @@ TEST(Energy, HasItsParts) {
   EXPECT_EQ(e.memories, 1800u);
   EXPECT_EQ(e.buffers, 183000u);
   EXPECT_EQ(e.Sum(), 184856u);
+  m.int16x8.femtojoule_per_mac = 4, m.int16x8.femtojoule_per_element = 30;
+  a.wide_macs = 1, a.wide_elements = 2;
+  EXPECT_EQ(EnergyOf(a, m).array, 2u * 2 + 4u);
+  EXPECT_EQ(EnergyOf(a, m).vector, 3u * 10 + 2u * 30);
   a.macs = UINT64_MAX;
   EXPECT_EQ(EnergyOf(a, m).Sum(), UINT64_MAX);
 }

@@ -44,11 +44,12 @@ Bytes RunOnNpu(const Conversion& made, const Bytes& input) {
 }
 
 /// All of it runs on the NPU, and gives the host's bytes.
-void ExpectSame(const std::string& text, Numerics numerics, size_t input_bytes) {
+void ExpectSame(const std::string& text, Numerics numerics, size_t input_bytes,
+                std::vector<const char*> presets = {"ethos-u55-32", "ethos-u55-128", "gemmini-16x16", "davinci-310"}) {
   std::mt19937 random(1);
   Bytes input(input_bytes);
   const Conversion host = Convert(text, numerics, nullptr);
-  for (const char* preset : {"ethos-u55-32", "ethos-u55-128", "gemmini-16x16", "davinci-310"}) {
+  for (const char* preset : presets) {
     const Conversion made = Convert(text, numerics, preset);
     ASSERT_EQ(made.npu.steps.size(), 2u) << preset;
     ASSERT_EQ(made.npu.steps[0].op, Op::kSubmit) << preset;
@@ -60,16 +61,33 @@ void ExpectSame(const std::string& text, Numerics numerics, size_t input_bytes) 
   }
 }
 
-/// One image of int8[1,rows,columns,37] to its mean.
-std::string Mean(int rows, int columns, const std::string& out_quantization) {
-  return "graph \"g\"\n%0 \"x\": int8[1," + std::to_string(rows) + "," + std::to_string(columns) +
-         ",37] quant(0.07:-9)\n%1 \"y\": int8[1,37] quant(" + out_quantization +
+/// One image of [1,rows,columns,37] to its mean.
+std::string Mean(int rows, int columns, const std::string& out_quantization, const std::string& type = "int8",
+                 const std::string& quantization = "0.07:-9") {
+  return "graph \"g\"\n%0 \"x\": " + type + "[1," + std::to_string(rows) + "," + std::to_string(columns) +
+         ",37] quant(" + quantization + ")\n%1 \"y\": " + type + "[1,37] quant(" + out_quantization +
          ")\ninputs %0\noutputs %1\n%1 = mean(%0) {axes = [1, 2], keep_dims = 0}\n";
 }
 
 TEST(LayerBytes, AMeanOfAnOddNumberOfCellsIsAPool) {
   ExpectSame(Mean(7, 7, "0.07:-9"), Numerics::kFp32Rne, 7 * 7 * 37);
   ExpectSame(Mean(15, 17, "0.07:-9"), Numerics::kFp32Rne, 15 * 17 * 37);
+}
+
+TEST(LayerBytes, AMeanOfFewCellsOfInt16IsAPool) {
+  for (const int rows : {1, 3, 7}) {
+    ExpectSame(Mean(rows, 7, "0.0007:0", "int16", "0.0007:0"), Numerics::kFp32Rne,
+               static_cast<size_t>(2 * rows * 7 * 37), {"ethos-u55-32", "davinci-tiny"});
+  }
+}
+
+TEST(LayerBytes, Int16NeedsAMachineThatComputesIt) {
+  const std::string text =
+      "graph \"g\"\n%0 \"x\": int16[1,8,8,16] quant(0.07:0)\n%1 \"y\": int16[1,4,4,16] quant(0.07:0)\ninputs %0\n"
+      "outputs %1\n%1 = max_pool2d(%0) {kernel = [2, 2], pads = [0, 0, 0, 0], strides = [2, 2]}\n";
+  const Conversion made = Convert(text, Numerics::kFp32Rne, "gemmini-16x16");
+  ASSERT_EQ(made.npu.steps[0].op, Op::kMaxPool2d);
+  EXPECT_NE(made.diagnostics.all()[0].message.find("int16 if the machine computes int16x8"), std::string::npos);
 }
 
 TEST(LayerBytes, OtherMeansStayOnTheHost) {
@@ -80,6 +98,7 @@ TEST(LayerBytes, OtherMeansStayOnTheHost) {
                 {Mean(7, 7, "0.08:-9"), Numerics::kFp32Rne},
                 {Mean(7, 7, "0.07:-8"), Numerics::kFp32Rne},
                 {Mean(47, 47, "0.07:-9"), Numerics::kFp32Rne},
+                {Mean(3, 17, "0.07:0", "int16", "0.07:0"), Numerics::kFp32Rne},
                 {Mean(7, 7, "0.07:-9"), Numerics::kTflite}};
   for (const auto& other : others) {
     const Conversion made = Convert(other.text, other.numerics, "ethos-u55-128");

@@ -22,7 +22,7 @@ TEST(Machine, EveryPresetParsesAndNamesItsSources) {
     const auto made = ParseMachine(*PresetJson(name), name, {}, diagnostics);
     ASSERT_TRUE(made.has_value()) << name << ": " << diagnostics.all().at(0).ToString();
     EXPECT_EQ(made->table.name, name);
-    EXPECT_EQ(made->sources.size(), 9u) << name;
+    EXPECT_EQ(made->sources.size(), made->table.computes(Type::kInt16x8) ? 10u : 9u) << name;
   }
 }
 
@@ -52,6 +52,41 @@ TEST(Machine, OverridesAddKeysThatHaveADefault) {
   EXPECT_EQ(made->table.array.split, CoreSplit::kRows);
   EXPECT_EQ(made->table.array.link_bytes_per_cycle.den, 3u);
   EXPECT_EQ(made->table.array.weights_per_cycle, 0u);
+}
+
+TEST(Machine, FiguresOfInt16x8AreThoseOfInt8OrGiven) {
+  Diagnostics diagnostics;
+  const std::vector<std::string> overrides = {
+      "array.int16x8.width=8",         "array.int16x8.femtojoule_per_mac=7",
+      "vector.int16x8.requantize=2/3", "vector.int16x8.add=3",
+      "vector.int16x8.pool=4",         "vector.int16x8.femtojoule_per_element=5",
+      "sources.int16x8=assumption"};
+  const auto made = ParseMachine(*PresetJson("gemmini-16x16"), "p", overrides, diagnostics);
+  ASSERT_TRUE(made.has_value()) << diagnostics.all().at(0).ToString();
+  const Machine& m = made->table;
+  EXPECT_EQ(m.ArrayOf(Type::kInt8).width, 16);
+  EXPECT_EQ(m.ArrayOf(Type::kInt16x8).width, 8);
+  EXPECT_EQ(m.ArrayOf(Type::kInt16x8).height, 16);
+  EXPECT_EQ(m.ArrayOf(Type::kInt16x8).kind, ArrayKind::kWeightStationary);
+  EXPECT_EQ(m.ArrayOf(Type::kInt16x8).femtojoule_per_mac, 7u);
+  EXPECT_EQ(m.VectorCycles(VectorFunction::kRequantize, Type::kInt16x8).den, 3u);
+  EXPECT_EQ(m.VectorCycles(VectorFunction::kRequantize, Type::kInt8).den, 16u);
+  EXPECT_EQ(m.int16x8.femtojoule_per_element, 5u);
+}
+
+TEST(Machine, Int16x8IsStatedWholly) {
+  const std::string_view preset = *PresetJson("gemmini-16x16");
+  EXPECT_NE(
+      ErrorsOf(preset, {"vector.int16x8.add=1"}).find("vector.int16x8: error: is of no use without array.int16x8"),
+      std::string::npos);
+  const std::string errors = ErrorsOf(preset, {"array.int16x8.width=8"});
+  EXPECT_NE(errors.find("array.int16x8.femtojoule_per_mac: error: is missing; add it"), std::string::npos);
+  EXPECT_NE(errors.find("vector.int16x8: error: is missing; add it"), std::string::npos);
+  EXPECT_NE(errors.find("sources.int16x8: error: is missing; add it"), std::string::npos);
+  const std::string_view cube = *PresetJson("davinci-tiny");
+  EXPECT_NE(ErrorsOf(cube, {"array.int16x8.depth=0"}).find("array.int16x8: width, height, depth and reduction must"),
+            std::string::npos);
+  EXPECT_NE(ErrorsOf(cube, {"vector.int16x8.pool=1/1048576"}).find("vector.int16x8's cycles"), std::string::npos);
 }
 
 TEST(Machine, ABufferMayBeGivenAsItsBytes) {

@@ -84,6 +84,75 @@ TEST(Stream, EventsMustPairUp) {
   EXPECT_EQ(Built(many).Check(PlainMachine()).site(), Site::kNpuDeadlock);
 }
 
+/// Two channels of 3 x 1 pixels to 2 x 1 largest ones; x and y as given.
+Pool Largest(Type type) {
+  const uint32_t bytes = FeatureBytes(type);
+  return {.x = At(Buffer::kSkip),
+          .y = At(Buffer::kOutput),
+          .height = 3,
+          .channels = 2,
+          .x_row = 2 * bytes,
+          .x_pixel = 2 * bytes,
+          .kernel_h = 2,
+          .out_height = 2,
+          .function = 1};
+}
+Status CheckPool(const Pool& pool, Type type, const Machine& machine) {
+  StreamWriter w;
+  w.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kSkip), 16));
+  w.EmitSet(Pipe::kLoad, 0);
+  w.EmitWait(Pipe::kVector, 0);
+  w.Emit(Pipe::kVector, pool, type);
+  return Built(w).Check(machine);
+}
+
+TEST(Stream, TypesAreThoseOfTheMachineAndOfTheCommand) {
+  const Machine plain = PlainMachine();
+  Machine wide = plain;
+  wide.int16x8 = {1, 1, 1, 1, 0, 0, {{1, 1}, {1, 1}, {1, 1}}};
+  ASSERT_EQ(CheckMachine(wide).rule, MachineRule::kOk);
+  Pool pool = Largest(Type::kInt16x8);
+  pool.low = -32768, pool.high = 32767;
+  EXPECT_EQ(CheckPool(pool, Type::kInt16x8, wide), Status());
+  EXPECT_EQ(CheckPool(pool, Type::kInt16x8, plain).site(), Site::kNpuCommand);
+  EXPECT_EQ(CheckPool(pool, Type::kInt8, wide).site(), Site::kNpuCommand);  // no limits of int8
+  pool.x.offset = 1;
+  EXPECT_EQ(CheckPool(pool, Type::kInt16x8, wide).site(), Site::kNpuRange);  // no address of int16
+  pool.x.offset = 0, pool.x_row = 5;
+  EXPECT_EQ(CheckPool(pool, Type::kInt16x8, wide).site(), Site::kNpuCommand);
+  EXPECT_EQ(CheckPool(Largest(Type::kInt8), static_cast<Type>(kTypes), wide).site(), Site::kNpuCommand);
+  StreamWriter copy;
+  copy.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kSkip), 16), Type::kInt16x8);
+  EXPECT_EQ(Built(copy).Check(wide).site(), Site::kNpuCommand);
+  StreamWriter named;
+  named.Emit(Pipe::kVector, Largest(Type::kInt16x8), Type::kInt16x8);
+  const Built built(named);
+  const std::string text = Disassemble(std::as_bytes(std::span(built.bytes)));
+  EXPECT_NE(text.find("vector  pool.int16x8 x=skip[0]"), std::string::npos);
+}
+
+TEST(Stream, Int16HasNoZeroPointsAndAStageOfItsOwn) {
+  Machine wide = PlainMachine();
+  wide.int16x8 = {1, 1, 1, 1, 0, 0, {{1, 1}, {1, 1}, {1, 1}}};
+  const auto site = [&](const auto& op, Pipe pipe, Type type) {
+    StreamWriter w;
+    w.Emit(pipe, op, type);
+    return Built(w).Check(wide).site();
+  };
+  Contract contract{.x = At(Buffer::kFeature), .w = At(Buffer::kWeight), .acc = At(Buffer::kAccumulator)};
+  EXPECT_EQ(site(contract, Pipe::kMac, Type::kInt16x8), Site::kNpuUnready);
+  contract.x_zero_point = 1;
+  EXPECT_EQ(site(contract, Pipe::kMac, Type::kInt8), Site::kNpuUnready);
+  EXPECT_EQ(site(contract, Pipe::kMac, Type::kInt16x8), Site::kNpuCommand);
+  Requantize stage{.acc = At(Buffer::kAccumulator),
+                   .bias = At(Buffer::kParameter),
+                   .table = At(Buffer::kParameter, 8),
+                   .y = At(Buffer::kOutput),
+                   .numerics = static_cast<uint32_t>(Stage::kTfliteNarrow)};
+  EXPECT_EQ(site(stage, Pipe::kVector, Type::kInt16x8), Site::kNpuUnready);
+  EXPECT_EQ(site(stage, Pipe::kVector, Type::kInt8), Site::kNpuCommand);
+}
+
 TEST(Stream, LoopsStepAddresses) {
   StreamWriter w;
   w.Emit(Pipe::kCommand, Loop{.trips = 4});

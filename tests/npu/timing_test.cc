@@ -98,6 +98,32 @@ TEST(Timing, TheUblockIsLimitedByWeightsOrByPixels) {
   EXPECT_EQ(ArrayCycles(u55_256, {.out_channels = 16, .channels = 32}), 32u * 2u);
 }
 
+TEST(Timing, AUblockOfHalfTheReductionTakesTwiceAsLong) {
+  Machine m = PlainMachine();
+  m.array = {.width = 2, .height = 2, .depth = 8, .reduction = 8, .kind = ArrayKind::kUblock};
+  m.pool_pipe = Pipe::kMac;
+  m.int16x8 = {2, 2, 8, 4, 0, 0, {{1, 1}, {1, 1}, {1, 1}}};
+  const auto ticks = [&](const auto& op, Type type) {
+    StreamWriter w;
+    w.Emit(Pipe::kMac, op, type);
+    const Built built(w);
+    return ComputeTicks(m, DecodeChecked(built.stream.commands, 0));
+  };
+  const auto expect = [&](const auto& op, Ticks int8) {
+    EXPECT_EQ(ticks(op, Type::kInt8), int8);
+    EXPECT_EQ(ticks(op, Type::kInt16x8), 2 * int8);
+  };
+  const auto tile = [](auto op, uint32_t kernel_h, uint32_t kernel_w, uint32_t channels) {
+    op.out_height = op.out_width = 4;  // four ublocks
+    op.kernel_h = kernel_h, op.kernel_w = kernel_w, op.channels = channels;
+    return op;
+  };
+  expect(tile(Contract{}, 1, 1, 64), 4 * 4 * 2);
+  expect(tile(Contract{}, 2, 4, 8), 4 * 4 * 2);
+  expect(tile(Depthwise{}, 3, 3, 8), 4 * 4 * 3);
+  expect(tile(Pool{}, 3, 3, 8), 4 * 9);
+}
+
 TEST(Timing, OverflowIsAnError) {
   Machine m = PlainMachine();
   m.memories[0].bytes_per_cycle = {1, 1000000};

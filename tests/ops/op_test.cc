@@ -247,14 +247,16 @@ void RunInParts(const ir::Graph& graph, Numerics numerics, const std::vector<uin
   }
 }
 
-bool IsInt8(const OpCase& c) {
-  return c.inputs[0].type == DataType::kInt8 && c.outputs[0].type == DataType::kInt8;
+bool IsOf(DataType type, const OpCase& c) {
+  return c.inputs[0].type == type && c.outputs[0].type == type;
 }
 
 /// Moves take any type.
 bool IsMoved(Op op) {
   return op == Op::kCopy || op == Op::kTranspose || op == Op::kConcatenation || op == Op::kSlice || op == Op::kPad;
 }
+
+constexpr DataType kNpuTypes[] = {DataType::kInt8, DataType::kInt16};
 
 /// What machines take, as far as a case breaks no constraint (converter/npu/CONSTRAINTS.md).
 bool IsForNpu(Op op) {
@@ -320,7 +322,8 @@ bool RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numeri
   for (size_t i = 0; i < outputs.size(); ++i)
     Comparison(traits, c, c.outputs[i], numerics)
         .Run(oracle[i], exact.empty() ? nullptr : &exact[i], Unpack(c.outputs[i].type, outputs[i]));
-  return IsForNpu(traits.op) && (IsInt8(c) || IsMoved(traits.op)) && RunOnMachines(graph, numerics, inputs, outputs);
+  const bool typed = std::any_of(std::begin(kNpuTypes), std::end(kNpuTypes), [&](DataType t) { return IsOf(t, c); });
+  return IsForNpu(traits.op) && (typed || IsMoved(traits.op)) && RunOnMachines(graph, numerics, inputs, outputs);
 }
 
 }  // namespace
@@ -460,10 +463,12 @@ Conversion ConvertCase(const OpTraits& traits, const OpCase& c, Numerics numeric
 }
 
 void RunCases(const OpTraits& traits, const std::vector<OpCase>& cases) {
-  size_t taken = 0, int8 = 0;
+  size_t taken[std::size(kNpuTypes)] = {};
   for (size_t i = 0; i < cases.size(); ++i) {
     const OpCase& c = cases[i];
-    int8 += IsInt8(c);
+    const auto count = [&](bool by_machine) {
+      for (size_t t = 0; t < std::size(kNpuTypes); ++t) taken[t] += by_machine && IsOf(kNpuTypes[t], c);
+    };
     const uint32_t seed = kSeed + static_cast<uint32_t>(i);
     uint32_t state = seed;
     Inputs in;
@@ -477,16 +482,20 @@ void RunCases(const OpTraits& traits, const std::vector<OpCase>& cases) {
       return std::string(OpName(traits.op)) + " case " + std::to_string(i) + ", " + arithmetic + ", seed " +
              std::to_string(seed);
     };
-    taken += RunCase(traits, c, in, Numerics::kFp32Rne, name(quantized ? "fp32_rne" : "any"));
+    count(RunCase(traits, c, in, Numerics::kFp32Rne, name(quantized ? "fp32_rne" : "any")));
     if (!quantized) continue;
-    if (traits.also_tflite) taken += RunCase(traits, c, in, Numerics::kTflite, name("tflite"));
+    if (traits.also_tflite) count(RunCase(traits, c, in, Numerics::kTflite, name("tflite")));
     if (!traits.also_float) continue;
     Inputs real = in;
     const OpCase as_float = AsFloat(c, real);
     (void)RunCase(traits, as_float, real, Numerics::kFp32Rne, name("float32"));
   }
-  if (IsForNpu(traits.op) && int8 > 2) {
-    EXPECT_GT(taken, 0u) << "of " << int8 << " cases, by machines";
+  for (size_t t = 0; t < std::size(kNpuTypes) && IsForNpu(traits.op); ++t) {
+    const auto count =
+        std::count_if(cases.begin(), cases.end(), [&](const OpCase& c) { return IsOf(kNpuTypes[t], c); });
+    if (count > 2) {
+      EXPECT_GT(taken[t], 0u) << "of " << count << " cases of " << BitWidth(kNpuTypes[t]) << " bits, by machines";
+    }
   }
 }
 

@@ -20,8 +20,8 @@ struct AccessList {
   Access items[4];
   uint32_t count = 0;
 
-  void Add(Address a, uint64_t begin, uint64_t bytes, bool write, uint8_t alignment = 1) {
-    items[count++] = {a.space, !write, write, alignment, begin, begin + bytes};
+  void Add(Address a, uint64_t begin, uint64_t bytes, bool write, uint64_t alignment = 1) {
+    items[count++] = {a.space, !write, write, static_cast<uint8_t>(alignment), begin, begin + bytes};
   }
 };
 
@@ -29,8 +29,12 @@ struct AccessList {
 AccessList AccessesOf(const Command& command, const Walker& walker);
 
 /// Bytes of one channel's entry in a requantization table: float32, or a multiplier and a shift.
-inline uint64_t TableEntryBytes(uint32_t numerics) {
-  return numerics == 2 ? 8 : 4;
+constexpr uint64_t TableEntryBytes(Stage stage) {
+  return stage == Stage::kFp32Rne ? 4 : 8;
+}
+/// Bytes of one channel's bias.
+constexpr uint64_t BiasBytes(Type type, Stage stage) {
+  return stage == Stage::kTfliteNarrow ? 4 : SumBytes(type);
 }
 
 }  // namespace takt::npu

@@ -21,7 +21,7 @@ Reuse ReuseOf(const Array& a, const Contraction& c) {
   const uint64_t outputs = c.depthwise ? 1 : c.out_channels;  // that read the same feature
   switch (a.kind) {
     case ArrayKind::kUblock:
-      return {CeilDiv(outputs, a.depth), 1, UblockPasses(c)};
+      return {CeilDiv(outputs, a.depth), 1, UblockPasses(a, c)};
     case ArrayKind::kCube:
       return {CeilDiv(outputs, a.depth), CeilDiv(c.pixels(), a.width), CeilDiv(k, a.reduction)};
     case ArrayKind::kOutputStationary:
@@ -42,15 +42,17 @@ struct OnChip {
   }
 };
 
-/// Features once for every tap that reads them; a sum is read and written, 4 bytes each.
+/// Features once for every tap that reads them; a sum is read and written.
 template <typename T>
-void CountContraction(const Machine& machine, const T& op, const OnChip& moved, Activity& activity) {
-  const Contraction c = ContractionOf(op);
-  const Reuse reuse = ReuseOf(machine.array, ShareOf(machine.array, c));
+void CountContraction(const Machine& machine, const T& op, Type type, const OnChip& moved, Activity& activity) {
+  const Contraction c = ContractionOf(op, type);
+  const Array array = machine.ArrayOf(type);
+  const Reuse reuse = ReuseOf(array, ShareOf(array, c));
   activity.macs = Plus(activity.macs, c.macs());
-  moved(op.x, c.pixels() * c.kernel_h * c.kernel_w * c.channels * reuse.features);
+  if (type == Type::kInt16x8) activity.wide_macs = Plus(activity.wide_macs, c.macs());
+  moved(op.x, c.pixels() * c.kernel_h * c.kernel_w * c.channels * FeatureBytes(type) * reuse.features);
   moved(op.w, c.weights() * reuse.weights);
-  moved(op.acc, c.pixels() * c.out_channels * 8 * reuse.sums);
+  moved(op.acc, c.pixels() * c.out_channels * 2 * SumBytes(type) * reuse.sums);
 }
 
 void CountCopy(const Machine& machine, const StreamHeader& header, const Copy& op, const OnChip& moved,
@@ -67,34 +69,40 @@ void CountCopy(const Machine& machine, const StreamHeader& header, const Copy& o
 
 void Activity::Count(const Machine& machine, const StreamHeader& header, const Command& command) {
   const OnChip moved{buffer_bytes};
+  const Type type = command.type;
+  const auto taken = [&](uint64_t n) {
+    elements = Plus(elements, n);
+    if (type == Type::kInt16x8) wide_elements = Plus(wide_elements, n);
+  };
   switch (command.op) {
     case MicroOp::kCopy:
       return CountCopy(machine, header, command.as<Copy>(), moved, *this);
     case MicroOp::kContract:
-      return CountContraction(machine, command.as<Contract>(), moved, *this);
+      return CountContraction(machine, command.as<Contract>(), type, moved, *this);
     case MicroOp::kDepthwise:
-      return CountContraction(machine, command.as<Depthwise>(), moved, *this);
+      return CountContraction(machine, command.as<Depthwise>(), type, moved, *this);
     case MicroOp::kPool: {
       const auto op = command.as<Pool>();
       const uint64_t results = uint64_t{op.out_height} * op.out_width * op.channels;
       const uint64_t cells = results * op.kernel_h * op.kernel_w;
-      elements = Plus(elements, cells);
-      moved(op.x, cells);
-      return moved(op.y, results);
+      taken(cells);
+      moved(op.x, cells * FeatureBytes(type));
+      return moved(op.y, results * FeatureBytes(type));
     }
     case MicroOp::kRequantize: {
       const auto op = command.as<Requantize>();
       const uint64_t results = uint64_t{op.pixels} * op.channels;
-      elements = Plus(elements, results);
-      moved(op.acc, 4 * results);
-      moved(op.table, op.channels * (4 + TableEntryBytes(op.numerics)));
-      return moved(op.y, results);
+      const auto stage = static_cast<Stage>(op.numerics);
+      taken(results);
+      moved(op.acc, SumBytes(type) * results);
+      moved(op.table, op.channels * (BiasBytes(type, stage) + TableEntryBytes(stage)));
+      return moved(op.y, results * FeatureBytes(type));
     }
     case MicroOp::kAdd: {
       const auto op = command.as<Add>();
-      const uint64_t results = uint64_t{op.rows} * op.row_bytes;
-      elements = Plus(elements, results);
-      for (const Address a : {op.a, op.b, op.y}) moved(a, results);
+      const uint64_t results = uint64_t{op.rows} * op.columns;
+      taken(results);
+      for (const Address a : {op.a, op.b, op.y}) moved(a, results * FeatureBytes(type));
       return;
     }
     default:
@@ -105,6 +113,8 @@ void Activity::Count(const Machine& machine, const StreamHeader& header, const C
 void Activity::Merge(const Activity& other) {
   macs = Plus(macs, other.macs);
   elements = Plus(elements, other.elements);
+  wide_macs = Plus(wide_macs, other.wide_macs);
+  wide_elements = Plus(wide_elements, other.wide_elements);
   for (int b = 0; b < kBuffers; ++b) buffer_bytes[b] = Plus(buffer_bytes[b], other.buffer_bytes[b]);
   for (int i = 0; i < kMaxMemories; ++i) {
     read_bytes[i] = Plus(read_bytes[i], other.read_bytes[i]);
@@ -124,8 +134,10 @@ uint64_t Energy::Sum() const {
 
 Energy EnergyOf(const Activity& activity, const Machine& m) {
   Energy e;
-  e.array = Times(activity.macs, m.array.femtojoule_per_mac);
-  e.vector = Times(activity.elements, m.femtojoule_per_element);
+  e.array = Plus(Times(activity.macs - activity.wide_macs, m.array.femtojoule_per_mac),
+                 Times(activity.wide_macs, m.int16x8.femtojoule_per_mac));
+  e.vector = Plus(Times(activity.elements - activity.wide_elements, m.femtojoule_per_element),
+                  Times(activity.wide_elements, m.int16x8.femtojoule_per_element));
   for (int b = 0; b < kBuffers; ++b) {
     e.buffers = Plus(e.buffers, Times(activity.buffer_bytes[b], m.buffers[b].femtojoule_per_byte));
   }

@@ -9,7 +9,8 @@ namespace takt::npu {
 /// Counts of a stream or a part of it; they saturate.
 struct Activity {
   uint64_t macs = 0;
-  uint64_t elements = 0;  ///< That the vector unit takes: results, of pools the cells.
+  uint64_t elements = 0;                      ///< That the vector unit takes: results, of pools the cells.
+  uint64_t wide_macs = 0, wide_elements = 0;  ///< Those of int16x8 among them.
   /// Read and written on chip. The array takes an operand as often as its dataflow has it: what stays in the array
   /// while others pass counts once, what passes counts each time.
   uint64_t buffer_bytes[kBuffers] = {};

@@ -216,37 +216,53 @@ Status Checker::AtEnd() const {
   return {};
 }
 
-bool IsInt8(int32_t v) {
-  return v >= -128 && v <= 127;
+bool IsFeature(int32_t v, Type type) {
+  return type == Type::kInt8 ? v >= INT8_MIN && v <= INT8_MAX : v >= INT16_MIN && v <= INT16_MAX;
+}
+/// int16 has none.
+bool IsZeroPoint(int32_t v, Type type) {
+  return type == Type::kInt8 ? IsFeature(v, type) : v == 0;
+}
+
+/// Of whole elements.
+template <typename T>
+bool StridesOk(const T& op, Type type) {
+  return op.x_row % FeatureBytes(type) == 0 && op.x_pixel % FeatureBytes(type) == 0;
 }
 
 /// Weights lie in a weight buffer, whose bytes bound the kernels' scratch.
 template <typename T>
-bool ContractionOk(const T& op) {
+bool ContractionOk(const T& op, Type type) {
   const auto space = static_cast<Buffer>(op.w.space);
-  return (space == Buffer::kWeight || space == Buffer::kWeightB) && op.accumulate <= 1 && IsInt8(op.x_zero_point) &&
-         IsInt8(op.w_zero_point) && (T::kOp == MicroOp::kContract || op.channels == op.out_channels);
+  return (space == Buffer::kWeight || space == Buffer::kWeightB) && op.accumulate <= 1 &&
+         IsZeroPoint(op.x_zero_point, type) && IsZeroPoint(op.w_zero_point, Type::kInt8) && StridesOk(op, type) &&
+         (T::kOp == MicroOp::kContract || op.channels == op.out_channels);
 }
 
 /// Every window sees at least one cell of the box, and a sum of cells fits 32 bits.
-bool PoolOk(const Pool& op) {
+bool PoolOk(const Pool& op, Type type) {
+  const uint64_t most_cells = uint64_t{1} << (type == Type::kInt8 ? 23 : 15);
   const uint64_t y = uint64_t{op.out_height - 1} * op.stride_h, x = uint64_t{op.out_width - 1} * op.stride_w;
   return op.function <= 1 && op.pad_top < op.kernel_h && op.pad_left < op.kernel_w && op.dilation_h == 1 &&
          op.dilation_w == 1 && y < uint64_t{op.height} + op.pad_top && x < uint64_t{op.width} + op.pad_left &&
-         uint64_t{op.kernel_h} * op.kernel_w < (1 << 23) && IsInt8(op.low) && IsInt8(op.high);
+         uint64_t{op.kernel_h} * op.kernel_w <= most_cells && StridesOk(op, type) && IsFeature(op.low, type) &&
+         IsFeature(op.high, type);
 }
 
-bool RequantizeOk(const Requantize& op) {
-  return (op.numerics == 1 || op.numerics == 2) && IsInt8(op.zero_point) && IsInt8(op.low) && IsInt8(op.high);
+bool RequantizeOk(const Requantize& op, Type type) {
+  const Stage last = type == Type::kInt8 ? Stage::kTflite : Stage::kTfliteNarrow;
+  return op.numerics >= static_cast<uint32_t>(Stage::kFp32Rne) && op.numerics <= static_cast<uint32_t>(last) &&
+         IsZeroPoint(op.zero_point, type) && IsFeature(op.low, type) && IsFeature(op.high, type);
 }
 
 /// As the op's rule in engine/ops: no sum of products leaves 32 bits, no shift is out of range.
-bool AddOk(const Add& op) {
+bool AddOk(const Add& op, Type type) {
   constexpr int32_t kMax = 1 << 21;
   const auto small = [](int32_t m) { return m >= -kMax && m <= kMax; };
   const auto shift = [](int32_t s) { return s >= -31 && s <= 30; };
-  const bool zero_points = IsInt8(op.a_zero_point) && IsInt8(op.b_zero_point) && IsInt8(op.output_zero_point);
-  if (!zero_points || !IsInt8(op.low) || !IsInt8(op.high) || op.function > 1) return false;
+  const bool zero_points = IsZeroPoint(op.a_zero_point, type) && IsZeroPoint(op.b_zero_point, type) &&
+                           IsZeroPoint(op.output_zero_point, type);
+  if (!zero_points || !IsFeature(op.low, type) || !IsFeature(op.high, type) || op.function > 1) return false;
   if (op.numerics == 1) {
     return op.output_shift >= 1 && op.output_shift <= 30 && small(op.a_multiplier) && small(op.b_multiplier);
   }
@@ -255,23 +271,24 @@ bool AddOk(const Add& op) {
 }
 
 /// Rules on a command's fields that the kinds of its words do not show.
-Status CheckFields(const Command& command) {
-  bool ok = true;
+Status CheckFields(const Command& command, const Machine& machine) {
+  const Type type = command.type;
+  bool ok = machine.computes(type);
   switch (command.op) {
     case MicroOp::kContract:
-      ok = ContractionOk(command.as<Contract>());
+      ok = ok && ContractionOk(command.as<Contract>(), type);
       break;
     case MicroOp::kDepthwise:
-      ok = ContractionOk(command.as<Depthwise>());
+      ok = ok && ContractionOk(command.as<Depthwise>(), type);
       break;
     case MicroOp::kPool:
-      ok = PoolOk(command.as<Pool>());
+      ok = ok && PoolOk(command.as<Pool>(), type);
       break;
     case MicroOp::kRequantize:
-      ok = RequantizeOk(command.as<Requantize>());
+      ok = ok && RequantizeOk(command.as<Requantize>(), type);
       break;
     case MicroOp::kAdd:
-      ok = AddOk(command.as<Add>());
+      ok = ok && AddOk(command.as<Add>(), type);
       break;
     default:
       break;
@@ -287,9 +304,9 @@ uint64_t WorkOf(const Command& command) {
       return 1 + uint64_t{op.planes} * op.rows * op.row_bytes;
     }
     case MicroOp::kContract:
-      return 1 + ContractionOf(command.as<Contract>()).macs();
+      return 1 + ContractionOf(command.as<Contract>(), command.type).macs();
     case MicroOp::kDepthwise:
-      return 1 + ContractionOf(command.as<Depthwise>()).macs();
+      return 1 + ContractionOf(command.as<Depthwise>(), command.type).macs();
     case MicroOp::kPool: {
       const auto op = command.as<Pool>();
       return 1 + uint64_t{op.out_height} * op.out_width * op.channels * op.kernel_h * op.kernel_w;
@@ -300,7 +317,7 @@ uint64_t WorkOf(const Command& command) {
     }
     case MicroOp::kAdd: {
       const auto op = command.as<Add>();
-      return 1 + uint64_t{op.rows} * op.row_bytes;
+      return 1 + uint64_t{op.rows} * op.columns;
     }
     default:
       return 1;
@@ -327,7 +344,7 @@ Status CheckStream(const Stream& stream, const Machine& machine, std::span<const
   const auto at = [&](Status s) { return s.ok() ? s : Status(s.code(), s.site(), walker.position()); };
   for (Command command;;) {
     TAKT_TRY(at(walker.NextChecked(command, kMaxCommands)));
-    TAKT_TRY(at(CheckFields(command)));
+    TAKT_TRY(at(CheckFields(command, machine)));
     TAKT_TRY(at(checker.Check(command, walker)));
     const uint64_t more = WorkOf(command);
     work = more > UINT64_MAX - work ? UINT64_MAX : work + more;

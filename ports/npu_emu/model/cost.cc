@@ -4,8 +4,11 @@ namespace takt::npu {
 namespace {
 
 constexpr uint32_t kSubkernel = 8;                   // a kernel is walked in parts of at most 8 x 8 taps
-constexpr uint32_t kDepthFirstBlock = 32;            // input channels a pass, depth first
-constexpr uint32_t kTapsAPass = 4;                   // taps a pass, part-kernel first and depthwise
+constexpr uint32_t kPassCycles = 4;                  // of a ublock
+constexpr uint32_t kDecodedBlock = 32;               // weights of an output that are decoded for a pass
+constexpr uint32_t kPartChannels = 8;                // input channels a pass, part-kernel first
+constexpr uint32_t kDepthwiseTaps = 4;               // taps a pass, depthwise
+constexpr uint32_t kFullReduction = 8;               // with which a depthwise pass or a pool takes a cycle for each tap
 constexpr uint64_t kMostCycles = uint64_t{1} << 40;  // of the runs of one copy; in ticks they fit 64 bits
 
 /// Calls f(taps) for every subkernel.
@@ -27,11 +30,19 @@ constexpr uint64_t RoundUp(uint64_t n, uint64_t to) {
   return CeilDiv(n, to) * to;
 }
 
-/// Part-kernel first keeps the array busier when channels are few: utilisation k * C / (round8(C) * round4(k)) against
-/// C / round32(C).
-bool PartKernelFirst(uint64_t taps, uint64_t channels) {
-  if (channels <= 8) return true;
-  return taps * RoundUp(channels, kDepthFirstBlock) > RoundUp(channels, 8) * RoundUp(taps, kTapsAPass);
+/// What a pass adds to an output: channels of one tap, or taps of kPartChannels channels.
+uint64_t PassChannels(const Array& a) {
+  return uint64_t{kPassCycles} * a.reduction;
+}
+uint64_t PassTaps(const Array& a) {
+  return Max(1, PassChannels(a) / kPartChannels);
+}
+
+/// Part-kernel first keeps the array busier when channels are few: of 8-bit utilisation k * C / (round8(C) * round4(k))
+/// against C / round32(C), of 16-bit blocks are half as large.
+bool PartKernelFirst(const Array& a, uint64_t taps, uint64_t channels) {
+  if (channels <= kPartChannels) return true;
+  return taps * RoundUp(channels, PassChannels(a)) > RoundUp(channels, kPartChannels) * RoundUp(taps, PassTaps(a));
 }
 
 uint64_t DecoderCycles(const Array& a, uint64_t weights) {
@@ -41,7 +52,8 @@ uint64_t DecoderCycles(const Array& a, uint64_t weights) {
 uint64_t UblockCycles(const Array& a, const Contraction& c) {
   const uint64_t n_xy = CeilDiv(c.out_width, a.width) * CeilDiv(c.out_height, a.height);
   const uint64_t n_z = CeilDiv(c.out_channels, a.depth);
-  return Max(DecoderCycles(a, uint64_t{kDepthFirstBlock} * a.depth), 4 * n_xy) * UblockPasses(c) * n_z;
+  const uint64_t pass = c.depthwise ? CeilDiv(kDepthwiseTaps * kFullReduction, a.reduction) : kPassCycles;
+  return Max(DecoderCycles(a, uint64_t{kDecodedBlock} * a.depth), pass * n_xy) * UblockPasses(a, c) * n_z;
 }
 
 /// Depthwise runs as blocks of N0 channels whose weights form a diagonal.
@@ -86,14 +98,16 @@ Ticks FromCycles(uint64_t cycles, uint32_t shift) {
   return ScaleUp(cycles, {1, 1}, shift);
 }
 
-Ticks PoolTicks(const Machine& m, const Pool& op) {
+Ticks PoolTicks(const Machine& m, const Pool& op, Type type) {
   const uint64_t taps = uint64_t{op.kernel_h} * op.kernel_w;
   if (m.pool_pipe == Pipe::kMac && m.array.kind == ArrayKind::kUblock) {
-    const uint64_t n_xy = CeilDiv(op.out_width, m.array.width) * CeilDiv(op.out_height, m.array.height);
-    return FromCycles(Max(4, taps) * n_xy * CeilDiv(op.channels, m.array.depth), m.tick_shift);
+    const Array a = m.ArrayOf(type);
+    const uint64_t n_xy = CeilDiv(op.out_width, a.width) * CeilDiv(op.out_height, a.height);
+    const uint64_t ublock = CeilDiv(Max(kPassCycles, taps) * kFullReduction, a.reduction);
+    return FromCycles(ublock * n_xy * CeilDiv(op.channels, a.depth), m.tick_shift);
   }
   const uint64_t elements = uint64_t{op.out_height} * op.out_width * op.channels;
-  return ScaleUp(elements * taps, m.vector[static_cast<int>(VectorFunction::kPool)], m.tick_shift);
+  return ScaleUp(elements * taps, m.VectorCycles(VectorFunction::kPool, type), m.tick_shift);
 }
 
 /// What `bytes` of a transfer take, and an equal share of its runs on chip for each burst.
@@ -133,15 +147,15 @@ Ticks ScaleUp(uint64_t n, Ratio per, uint32_t shift) {
   return CeilDiv(n * per.num << shift, per.den);
 }
 
-uint64_t UblockPasses(const Contraction& c) {
+uint64_t UblockPasses(const Array& a, const Contraction& c) {
   uint64_t passes = 0;
   ForEachSubkernel(c.kernel_h, c.kernel_w, [&](uint64_t taps) {
     if (c.depthwise) {
-      passes += CeilDiv(taps, kTapsAPass);
-    } else if (PartKernelFirst(taps, c.channels)) {
-      passes += CeilDiv(taps, kTapsAPass) * CeilDiv(c.channels, 8);
+      passes += CeilDiv(taps, kDepthwiseTaps);
+    } else if (PartKernelFirst(a, taps, c.channels)) {
+      passes += CeilDiv(taps, PassTaps(a)) * CeilDiv(c.channels, kPartChannels);
     } else {
-      passes += taps * CeilDiv(c.channels, kDepthFirstBlock);
+      passes += taps * CeilDiv(c.channels, PassChannels(a));
     }
   });
   return passes;
@@ -165,23 +179,25 @@ uint64_t PeakMacs(const Array& a) {
 }
 
 Ticks ComputeTicks(const Machine& m, const Command& command) {
-  const auto vector = [&](VectorFunction f, uint64_t n) {
-    return ScaleUp(n, m.vector[static_cast<int>(f)], m.tick_shift);
+  const Type type = command.type;
+  const auto array = [&](const auto& op) {
+    return FromCycles(ArrayCycles(m.ArrayOf(type), ContractionOf(op, type)), m.tick_shift);
   };
+  const auto vector = [&](VectorFunction f, uint64_t n) { return ScaleUp(n, m.VectorCycles(f, type), m.tick_shift); };
   switch (command.op) {
     case MicroOp::kContract:
-      return FromCycles(ArrayCycles(m.array, ContractionOf(command.as<Contract>())), m.tick_shift);
+      return array(command.as<Contract>());
     case MicroOp::kDepthwise:
-      return FromCycles(ArrayCycles(m.array, ContractionOf(command.as<Depthwise>())), m.tick_shift);
+      return array(command.as<Depthwise>());
     case MicroOp::kPool:
-      return PoolTicks(m, command.as<Pool>());
+      return PoolTicks(m, command.as<Pool>(), type);
     case MicroOp::kRequantize: {
       const auto op = command.as<Requantize>();
       return vector(VectorFunction::kRequantize, uint64_t{op.pixels} * op.channels);
     }
     case MicroOp::kAdd: {
       const auto op = command.as<Add>();
-      return vector(VectorFunction::kAdd, uint64_t{op.rows} * op.row_bytes);
+      return vector(VectorFunction::kAdd, uint64_t{op.rows} * op.columns);
     }
     default:
       return 0;
@@ -201,8 +217,9 @@ Ticks LinkTicks(const Machine& m, const Contraction& c, Ticks array) {
 }
 
 Ticks LinkTicks(const Machine& m, const Command& command, Ticks array) {
-  if (command.op == MicroOp::kContract) return LinkTicks(m, ContractionOf(command.as<Contract>()), array);
-  if (command.op == MicroOp::kDepthwise) return LinkTicks(m, ContractionOf(command.as<Depthwise>()), array);
+  const Type type = command.type;
+  if (command.op == MicroOp::kContract) return LinkTicks(m, ContractionOf(command.as<Contract>(), type), array);
+  if (command.op == MicroOp::kDepthwise) return LinkTicks(m, ContractionOf(command.as<Depthwise>(), type), array);
   return 0;
 }
 

@@ -30,17 +30,17 @@ struct Contraction {
 /// What one core computes: an equal share, rounded up, of the channels or rows.
 Contraction ShareOf(const Array& array, Contraction c);
 /// Cycles of the array, i.e. of one core's share.
-/// ublock (Ethos-U-like): per subkernel of at most 8 x 8 taps the slower of weight supply and 4 cycles a ublock.
-/// cube: ceil(M/M0) * ceil(N/N0) * ceil(K/K0) + fill. Systolic: SCALE-Sim's closed forms. These two are not done before
-/// the share's weights are decoded.
+/// ublock (Ethos-U-like): per pass (UblockPasses) the slower of weight supply and 4 cycles a ublock, 32 / reduction of
+/// a depthwise layer. cube: ceil(M/M0) * ceil(N/N0) * ceil(K/K0) + fill. Systolic: SCALE-Sim's closed forms. These two
+/// are not done before the share's weights are decoded.
 uint64_t ArrayCycles(const Array& array, const Contraction& c);
-/// How often a ublock machine adds to each output: passes of 32 channels of a tap, or of 8 channels of 4 taps if that
-/// keeps it busier; of a depthwise layer 4 taps.
-uint64_t UblockPasses(const Contraction& c);
+/// How often a ublock machine adds to each output: per subkernel of at most 8 x 8 taps passes of 4 * reduction channels
+/// of a tap, or of 8 channels of reduction / 2 taps if that keeps it busier; of a depthwise layer 4 taps.
+uint64_t UblockPasses(const Array& array, const Contraction& c);
 /// MACs that all cores do in a cycle.
 uint64_t PeakMacs(const Array& array);
 template <typename T>
-Contraction ContractionOf(const T& op) {
+Contraction ContractionOf(const T& op, Type type) {
   return {op.out_height,
           op.out_width,
           op.out_channels,
@@ -48,7 +48,7 @@ Contraction ContractionOf(const T& op) {
           op.kernel_w,
           op.channels,
           T::kOp == MicroOp::kDepthwise,
-          uint64_t{op.height} * op.width * op.channels};
+          uint64_t{op.height} * op.width * op.channels * FeatureBytes(type)};
 }
 
 /// Ticks of a command of the MAC or vector pipe, the link left out; 0 for any other.

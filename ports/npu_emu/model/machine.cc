@@ -1,6 +1,7 @@
 #include "ports/npu_emu/model/machine.h"
 
 #include <cstring>
+#include <initializer_list>
 
 namespace takt::npu {
 namespace {
@@ -53,16 +54,28 @@ BrokenRule CheckBuffers(const Machine& m) {
   return {};
 }
 
+bool SizesOk(std::initializer_list<uint16_t> sizes) {
+  for (const uint16_t n : sizes) {
+    if (n < 1 || n > 4096) return false;
+  }
+  return true;
+}
+
 MachineRule CheckArray(const Machine& m) {
   const Array& a = m.array;
-  for (const uint16_t n : {a.width, a.height, a.depth, a.reduction, a.cores}) {
-    if (n < 1 || n > 4096) return MachineRule::kArray;
-  }
+  if (!SizesOk({a.width, a.height, a.depth, a.reduction, a.cores})) return MachineRule::kArray;
   if (a.fill >= kMaxCycles || a.kind >= ArrayKind::kCount) return MachineRule::kArray;
   if (a.split >= CoreSplit::kCount || !Sane(a.link_bytes_per_cycle) || a.link_latency >= kMaxCycles) {
     return MachineRule::kCores;
   }
   return a.weights_per_cycle < kMaxPart ? MachineRule::kOk : MachineRule::kDecoder;
+}
+
+MachineRule CheckInt16x8(const Int16x8& wide) {
+  if (wide.width == 0 && wide.height == 0 && wide.depth == 0 && wide.reduction == 0) return MachineRule::kOk;
+  bool ok = SizesOk({wide.width, wide.height, wide.depth, wide.reduction});
+  for (const Ratio r : wide.vector) ok = ok && Sane(r);
+  return ok ? MachineRule::kOk : MachineRule::kInt16x8;
 }
 
 BrokenRule CheckPipes(const Machine& m) {
@@ -79,7 +92,7 @@ BrokenRule CheckPipes(const Machine& m) {
   }
   const bool host =
       Sane(m.host.cycles_per_mac) && Sane(m.host.cycles_per_element) && m.host.cycles_per_step < kMaxCycles;
-  return {host ? MachineRule::kOk : MachineRule::kHost};
+  return {host ? CheckInt16x8(m.int16x8) : MachineRule::kHost};
 }
 
 }  // namespace
@@ -88,6 +101,14 @@ const char* BufferName(Buffer buffer) {
   constexpr const char* kNames[kBuffers] = {"feature",   "weight", "accumulator", "output",
                                             "parameter", "skip",   "feature_a",   "weight_b"};
   return kNames[static_cast<int>(buffer)];
+}
+
+Array Machine::ArrayOf(Type type) const {
+  Array a = array;
+  if (type == Type::kInt8) return a;
+  a.width = int16x8.width, a.height = int16x8.height, a.depth = int16x8.depth, a.reduction = int16x8.reduction;
+  a.femtojoule_per_mac = int16x8.femtojoule_per_mac;
+  return a;
 }
 
 uint32_t Machine::buffer_total() const {

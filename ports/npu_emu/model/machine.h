@@ -67,8 +67,9 @@ enum class ArrayKind : uint8_t { kUblock = 0, kCube, kOutputStationary, kWeightS
 /// What of a command's outputs every core computes.
 enum class CoreSplit : uint8_t { kChannels = 0, kRows, kCount };
 
-/// ublock: width x height x depth outputs a cycle, `reduction` products each. cube: width = M0, reduction = K0, depth =
-/// N0. systolic: height rows x width columns. All of one core. `fill` cycles come with every tile.
+/// ublock: width x height x depth outputs, for each of which `reduction` products come a cycle. cube: width = M0,
+/// reduction = K0, depth = N0. systolic: height rows x width columns. All of one core. `fill` cycles come with every
+/// tile.
 struct Array {
   uint16_t width = 1, height = 1, depth = 1, reduction = 1;
   uint16_t cores = 1;
@@ -84,6 +85,15 @@ struct Array {
 
 /// Cycles of one element in the vector unit.
 enum class VectorFunction : uint8_t { kRequantize = 0, kAdd, kPool, kCount };
+
+inline constexpr int kVectorFunctions = static_cast<int>(VectorFunction::kCount);
+
+/// What the array and the vector unit have for int16 activations and int8 weights instead of `array` and `vector`.
+struct Int16x8 {
+  uint16_t width = 0, height = 0, depth = 0, reduction = 0;  ///< All 0: the machine does not compute them.
+  uint32_t femtojoule_per_mac = 0, femtojoule_per_element = 0;
+  Ratio vector[kVectorFunctions];
+};
 
 /// What a kernel step costs on the core beside the NPU.
 struct Host {
@@ -111,9 +121,10 @@ struct Machine {
   uint32_t memory_count = 0;
   Memory memories[kMaxMemories];
   BufferSpec buffers[kBuffers];
-  Ratio port[kPipes];  ///< Bytes a cycle that a pipe moves at most.
-  Array array;
-  Ratio vector[static_cast<int>(VectorFunction::kCount)];
+  Ratio port[kPipes];              ///< Bytes a cycle that a pipe moves at most.
+  Array array;                     ///< Its shape and energy are those of int8, as the vector unit's figures.
+  Ratio vector[kVectorFunctions];  ///< By VectorFunction.
+  Int16x8 int16x8;
   uint32_t femtojoule_per_element = 0;     ///< Of the vector unit; a pool's: per cell.
   uint32_t square_micrometre_per_kib = 0;  ///< Of buffers.
   Host host;
@@ -131,6 +142,12 @@ struct Machine {
   }
   /// Whether a pipe may fill one slot while another reads the other one.
   bool slots_overlap(Buffer b) const { return spec(b).ports != 1 || spec(b).banks >= kSlots; }
+  bool computes(Type type) const { return type == Type::kInt8 || int16x8.width != 0; }
+  /// The array as it is for a type that the machine computes.
+  Array ArrayOf(Type type) const;
+  Ratio VectorCycles(VectorFunction function, Type type) const {
+    return (type == Type::kInt8 ? vector : int16x8.vector)[static_cast<int>(function)];
+  }
   bool two_level() const { return buffer(Buffer::kFeatureA) != 0; }
   /// Sum of all buffers: what an emulator must own.
   uint32_t buffer_total() const;

@@ -65,6 +65,11 @@ bool InRange(FieldKind kind, uint32_t word) {
 
 }  // namespace
 
+const char* TypeName(Type type) {
+  constexpr const char* kNames[kTypes] = {"int8", "int16x8"};
+  return kNames[static_cast<int>(type)];
+}
+
 const char* PipeName(Pipe pipe) {
   constexpr const char* kNames[kPipes] = {"command", "load", "operand", "mac", "vector", "store"};
   return kNames[static_cast<int>(pipe)];
@@ -91,7 +96,9 @@ Status DecodeAt(std::span<const std::byte> commands, uint32_t at, Command& comma
   const uint32_t header = WordAt(commands, at);
   const MicroOpInfo* info = FindMicroOp(static_cast<uint8_t>(header & 0xFF));
   const uint32_t pipe = (header >> 8) & 0xFF;
-  if (info == nullptr || pipe >= kPipes || (info->pipes & (1u << pipe)) == 0 || header >> 16 != info->words ||
+  const uint32_t type = header >> 24;
+  if (info == nullptr || pipe >= kPipes || (info->pipes & (1u << pipe)) == 0 || WordsOf(header) != info->words ||
+      type >= kTypes || (type != 0 && (info->pipes & kTyped) == 0) ||
       uint64_t{at} + 4 + 4 * uint64_t{info->words} > commands.size()) {
     return bad;
   }
@@ -106,8 +113,8 @@ Status DecodeAt(std::span<const std::byte> commands, uint32_t at, Command& comma
 
 Command DecodeChecked(std::span<const std::byte> commands, uint32_t at) {
   const uint32_t header = WordAt(commands, at);
-  return {static_cast<MicroOp>(header & 0xFF), static_cast<Pipe>((header >> 8) & 0xFF), commands.data() + at + 4,
-          header >> 16};
+  return {static_cast<MicroOp>(header & 0xFF), static_cast<Pipe>((header >> 8) & 0xFF), static_cast<Type>(header >> 24),
+          commands.data() + at + 4, WordsOf(header)};
 }
 
 }  // namespace takt::npu

@@ -14,7 +14,22 @@ enum class Pipe : uint8_t { kCommand = 0, kLoad, kOperand, kMac, kVector, kStore
 inline constexpr int kPipes = 6;
 const char* PipeName(Pipe pipe);
 
-/// Where a command may run.
+/// Of what a command computes on: activations and results; weights are int8 always.
+enum class Type : uint8_t { kInt8 = 0, kInt16x8, kCount };
+inline constexpr int kTypes = static_cast<int>(Type::kCount);
+const char* TypeName(Type type);
+/// Of one activation; of one sum, which wraps modulo 2^32 or 2^64.
+constexpr uint32_t FeatureBytes(Type type) {
+  return type == Type::kInt8 ? 1 : 2;
+}
+constexpr uint32_t SumBytes(Type type) {
+  return type == Type::kInt8 ? 4 : 8;
+}
+
+/// The arithmetic of an output stage: numerics fp32_rne, tflite, or of int16x8 tflite with sums and bias of 32 bits.
+enum class Stage : uint8_t { kFp32Rne = 1, kTflite, kTfliteNarrow };
+
+/// Where a command may run, and whether it has a type.
 enum PipeMask : uint8_t {
   kOnCommand = 1 << 0,
   kOnLoad = 1 << 1,
@@ -22,6 +37,7 @@ enum PipeMask : uint8_t {
   kOnMac = 1 << 3,
   kOnVector = 1 << 4,
   kOnStore = 1 << 5,
+  kTyped = 1 << 6,
   kOnData = 0x3E,
 };
 
@@ -105,6 +121,7 @@ const MicroOpInfo* FindMicroOp(uint8_t opcode);
 struct Command {
   MicroOp op = MicroOp::kEnd;
   Pipe pipe = Pipe::kCommand;
+  Type type = Type::kInt8;
   const std::byte* fields = nullptr;
   uint32_t words = 0;
 
@@ -124,14 +141,18 @@ struct Stream {
 
 /// Reads the header. kMalformedPlan at kNpuStream (detail: bytes).
 Status OpenStream(std::span<const std::byte> bytes, Stream& stream);
-/// The command at byte `at`, its opcode, pipe, length and the range of every field checked. kMalformedPlan at
+/// The command at byte `at`, its opcode, pipe, length, type and the range of every field checked. kMalformedPlan at
 /// kNpuCommand.
 Status DecodeAt(std::span<const std::byte> commands, uint32_t at, Command& command);
 /// As DecodeAt, for a stream that was checked.
 Command DecodeChecked(std::span<const std::byte> commands, uint32_t at);
 
-inline uint32_t HeaderWord(MicroOp op, Pipe pipe, uint32_t words) {
-  return static_cast<uint32_t>(op) | static_cast<uint32_t>(pipe) << 8 | words << 16;
+inline uint32_t HeaderWord(MicroOp op, Pipe pipe, uint32_t words, Type type) {
+  return static_cast<uint32_t>(op) | static_cast<uint32_t>(pipe) << 8 | words << 16 | static_cast<uint32_t>(type) << 24;
+}
+/// Fields' words of a command with this header.
+constexpr uint32_t WordsOf(uint32_t header) {
+  return header >> 16 & 0xFF;
 }
 
 }  // namespace takt::npu

@@ -45,14 +45,14 @@ Command Walker::Next() {
 
 Command Walker::NextOn(Pipe pipe) {
   for (;;) {
-    uint32_t header = 0;  // opcode 8, pipe 8, words 16
+    uint32_t header = 0;
     std::memcpy(&header, commands_.data() + at_, sizeof(header));
     const bool control = (header >> 8 & 0xFF) == static_cast<uint32_t>(Pipe::kCommand);
     if (control || (header >> 8 & 0xFF) == static_cast<uint32_t>(pipe)) {
       const Command command = Next();
       if (command.op == MicroOp::kEnd || command.pipe == pipe) return command;
     } else {
-      at_ += 4 + 4 * (header >> 16);
+      at_ += 4 + 4 * WordsOf(header);
       ++issued_;
     }
   }

@@ -37,6 +37,7 @@ class Importer {
 
  private:
   bool ReadFile();
+  void InlineAttributes(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes);
   void ReadInput(const onnx::ValueInfoProto& input);
   bool ReadDims(const onnx::ValueInfoProto& input, ir::Tensor& tensor);
   void CheckOperators();
@@ -77,6 +78,26 @@ bool Importer::ReadFile() {
           " are read: export the model with one of them");
   }
   return true;
+}
+
+/// Tensors among attributes get their external data here, so that an operator's import needs no folder. As deep as the
+/// parser lets graphs be within graphs.
+void Importer::InlineAttributes(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
+  for (onnx::NodeProto& node : nodes) {
+    const auto load = [&](const std::string& attribute, onnx::TensorProto& tensor) {
+      const std::string wrong = InlineExternalData(options_.folder, tensor);
+      if (!wrong.empty()) Error("attribute " + attribute + " of " + node.op_type() + " " + node.name() + " " + wrong);
+    };
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) load(attribute.name(), *attribute.mutable_t());
+      for (onnx::TensorProto& tensor : *attribute.mutable_tensors()) load(attribute.name(), tensor);
+      if (attribute.has_sparse_tensor()) {
+        load(attribute.name(), *attribute.mutable_sparse_tensor()->mutable_values());
+        load(attribute.name(), *attribute.mutable_sparse_tensor()->mutable_indices());
+      }
+      if (attribute.has_g()) InlineAttributes(*attribute.mutable_g()->mutable_node());
+    }
+  }
 }
 
 /// Dimensions of one name have one size: --shape gives it for all.
@@ -292,6 +313,8 @@ std::optional<ir::Graph> Importer::Run() {
   for (const auto& input : source.input()) ReadInput(input);
   CheckNames();
   CheckOperators();
+  InlineAttributes(*model_.mutable_graph()->mutable_node());
+  for (onnx::FunctionProto& function : *model_.mutable_functions()) InlineAttributes(*function.mutable_node());
   reader_->ReadNodes(source.node());
   if (source.output_size() == 0) Error("has no outputs");
   for (const auto& output : source.output()) ReadOutput(output);

@@ -2,6 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <filesystem>
@@ -84,6 +85,22 @@ ir::Bytes TypedBytes(const TensorProto& source) {
   }
 }
 
+/// The file that external data names, links followed: one in the model's folder or below it.
+std::string Locate(const std::string& location, const std::string& folder, std::filesystem::path& path) {
+  const std::filesystem::path relative = std::filesystem::path(location).lexically_normal();
+  const std::string rule = "names external data '" + location + "'; it must be a file beside or below the model";
+  if (location.empty() || relative.is_absolute() || *relative.begin() == "..") return rule;
+  std::error_code error;
+  const auto root = std::filesystem::canonical(folder.empty() ? "." : folder, error);
+  if (!error) path = std::filesystem::canonical(root / relative, error);
+  if (error || !std::filesystem::is_regular_file(path, error)) {
+    return "needs its data from " + (std::filesystem::path(folder) / relative).string() +
+           ", which can't be read; put that file beside the model";
+  }
+  const bool inside = std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first == root.end();
+  return inside ? "" : rule + ", not a link to one elsewhere";
+}
+
 std::string ExternalBytes(const TensorProto& source, const std::string& folder, size_t expected, ir::Bytes& bytes) {
   std::string location;
   uint64_t offset = 0;
@@ -91,13 +108,11 @@ std::string ExternalBytes(const TensorProto& source, const std::string& folder, 
     if (entry.key() == "location") location = entry.value();
     if (entry.key() == "offset") offset = std::strtoull(entry.value().c_str(), nullptr, 10);
   }
-  const std::filesystem::path relative = std::filesystem::path(location).lexically_normal();
-  if (location.empty() || relative.is_absolute() || *relative.begin() == "..") {
-    return "names external data '" + location + "'; it must be a file beside or below the model";
-  }
-  const std::filesystem::path path = std::filesystem::path(folder) / relative;
+  std::filesystem::path path;
+  std::string wrong = Locate(location, folder, path);
+  if (!wrong.empty()) return wrong;
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return "needs its data from " + path.string() + ", which can't be read; put that file beside the model";
+  if (!file) return "needs its data from " + path.string() + ", which can't be read";
   const auto size = static_cast<uint64_t>(file.tellg());
   if (offset > size || expected > size - offset) {
     return "needs " + std::to_string(expected) + " bytes at " + std::to_string(offset) + " of " + path.string() +
@@ -149,23 +164,48 @@ std::string OnnxTypeName(int32_t type) {
                                              : std::to_string(type);
 }
 
-std::string ReadOnnxTensor(const TensorProto& source, const std::string& folder, ir::Tensor& tensor) {
+namespace {
+
+/// What the tensor's elements take; gives the reason why it can't be read, or nothing.
+std::string StoredBytes(const TensorProto& source, size_t& bytes) {
   const size_t width = Width(source.data_type());
   if (width == 0) return "has elements of type " + OnnxTypeName(source.data_type()) + ", which are not supported";
   if (source.has_segment()) return "is stored in segments, which are not supported";
   int64_t count = 1;
-  tensor.name = source.name();
   for (int64_t dim : source.dims()) {
     if (dim < 0 || dim >= kMaxBytes || (dim > 0 && count > kMaxBytes / static_cast<int64_t>(width) / dim)) {
       return "has dimension " + std::to_string(dim) + "; a tensor has at most 2 GiB";
     }
     count *= dim;
-    tensor.dims.push_back(static_cast<int32_t>(dim));
   }
-  const size_t expected = static_cast<size_t>(count) * width;
+  bytes = static_cast<size_t>(count) * width;
+  return "";
+}
+
+}  // namespace
+
+std::string InlineExternalData(const std::string& folder, TensorProto& tensor) {
+  if (tensor.data_location() != TensorProto::EXTERNAL) return "";
+  size_t expected = 0;
+  ir::Bytes bytes;
+  std::string wrong = StoredBytes(tensor, expected);
+  if (wrong.empty()) wrong = ExternalBytes(tensor, folder, expected, bytes);
+  if (!wrong.empty()) return wrong;
+  tensor.set_raw_data(bytes.data(), bytes.size());
+  tensor.clear_data_location();
+  tensor.clear_external_data();
+  return "";
+}
+
+std::string ReadOnnxTensor(const TensorProto& source, const std::string& folder, ir::Tensor& tensor) {
+  size_t expected = 0;
+  std::string wrong = StoredBytes(source, expected);
+  if (!wrong.empty()) return wrong;
+  tensor.name = source.name();
+  for (int64_t dim : source.dims()) tensor.dims.push_back(static_cast<int32_t>(dim));
   ir::Bytes bytes;
   if (source.data_location() == TensorProto::EXTERNAL) {
-    std::string wrong = ExternalBytes(source, folder, expected, bytes);
+    wrong = ExternalBytes(source, folder, expected, bytes);
     if (!wrong.empty()) return wrong;
   } else if (source.has_raw_data()) {
     bytes.assign(source.raw_data().begin(), source.raw_data().end());

@@ -24,6 +24,8 @@ std::string OnnxTypeName(int32_t element_type);
 /// Fills name, type, dims and data; bytes outside of the file are read from `folder`. Double, float16 and bfloat16
 /// become float32. Gives the reason (a sentence) why a tensor can't be read, or nothing.
 std::string ReadOnnxTensor(const onnx::TensorProto& source, const std::string& folder, ir::Tensor& tensor);
+/// Brings bytes that lie in another file of `folder` into the tensor itself, with the same errors.
+std::string InlineExternalData(const std::string& folder, onnx::TensorProto& tensor);
 
 }  // namespace takt::frontend
 

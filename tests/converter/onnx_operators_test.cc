@@ -1,11 +1,9 @@
-// What ONNX's own cases (onnx_conformance.cc) don't cover: opsets, external data, arithmetic on shapes, functions of
+// What ONNX's own cases (onnx_conformance.cc) don't cover: opsets, arithmetic on shapes, functions of
 // the model, quantized inputs and outputs, layouts around gathers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 #include "converter/backend/convert.h"
 #include "converter/ir/constants.h"
@@ -52,33 +50,6 @@ TEST(OnnxOpsets, GiveOneResult) {
     b.model().mutable_opset_import(0)->set_version(opset);
     EXPECT_EQ(Outputs(b, input), want) << "opset " << opset;
   }
-}
-
-TEST(OnnxImporter, ReadsExternalData) {
-  const std::vector<float> input = test::Values(192, 7);
-  const std::vector<float> want = Outputs(test::SmallCnn(), input);
-  OnnxBuilder b = test::SmallCnn();
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "onnx_external";
-  std::filesystem::create_directories(folder / "weights");
-  std::ofstream file(folder / "weights" / "all.bin", std::ios::binary);
-  for (auto& tensor : *b.model().mutable_graph()->mutable_initializer()) {
-    const auto offset = static_cast<int64_t>(file.tellp());
-    file << tensor.raw_data();
-    const auto add = [&](const char* key, const std::string& value) {
-      auto* entry = tensor.add_external_data();
-      entry->set_key(key);
-      entry->set_value(value);
-    };
-    add("location", "weights/all.bin");
-    add("offset", std::to_string(offset));
-    add("length", std::to_string(tensor.raw_data().size()));
-    tensor.clear_raw_data();
-    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-  }
-  file.close();
-  frontend::OnnxOptions onnx;
-  onnx.folder = folder.string();
-  EXPECT_EQ(Outputs(b, input, onnx), want);
 }
 
 /// As exporters write x.view(x.size(0), -1).

@@ -49,7 +49,9 @@ class OnnxExternalTest : public testing::Test {
     return test::Floats(test::PlanRunner(made.plan).Run({ir::ToBytes(input)})[0]);
   }
 
-  const std::filesystem::path base_ = std::filesystem::path(testing::TempDir()) / "onnx_external";
+  /// Of this test alone: others run beside it.
+  const std::filesystem::path base_ = std::filesystem::path(testing::TempDir()) / "onnx_external" /
+                                      testing::UnitTest::GetInstance()->current_test_info()->name();
   const std::filesystem::path folder_ = base_ / "model";
 };
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "converter/base/json.h"
 
 namespace takt::backend {
 namespace {
@@ -135,13 +135,10 @@ uint64_t StepCosts::Control() const {
 
 std::optional<StepCosts> ParseStepCosts(const std::string& text, std::string& problem) {
   problem.clear();
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) {
-    problem = "is not JSON";
-    return std::nullopt;
-  }
+  const std::optional<Json> json = ParseJson(text, problem);
+  if (!json) return std::nullopt;
   StepCosts costs;
-  Reader reader(json, "", problem);
+  Reader reader(*json, "", problem);
   reader.Text("target", costs.target);
   reader.Text("measured_on", costs.measured_on);
   reader.Integer("clock_hz", 1, kMostHz, true, costs.clock_hz);

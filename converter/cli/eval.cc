@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "converter/cli/data/labels.h"
 #include "converter/cli/data/samples.h"
 #include "converter/cli/files.h"
 #include "converter/cli/sample_inputs.h"

@@ -9,7 +9,7 @@
 namespace takt::frontend {
 namespace {
 
-constexpr int64_t kMaxFolded = 1 << 20;
+constexpr int64_t kMaxFolded = 1 << 20;  ///< Elements; what is larger is left to the steps.
 
 /// Integers with a shape.
 struct Array {
@@ -33,6 +33,7 @@ std::optional<Array> Read(OnnxNode& node, int i) {
 }
 
 bool Write(OnnxNode& node, const Array& array) {
+  if (array.values.size() > static_cast<size_t>(kMaxFolded)) return false;
   ir::Bytes bytes;
   switch (array.type) {
     case DataType::kInt64:
@@ -131,7 +132,7 @@ bool FoldConcat(OnnxNode& node) {
   Array out;
   for (int i = 0; i < node.input_count(); ++i) {
     const auto part = Read(node, i);
-    if (!part || part->dims.size() != 1) return false;
+    if (!part || part->dims.size() != 1 || out.values.size() > static_cast<size_t>(kMaxFolded)) return false;
     out.type = part->type;
     out.values.insert(out.values.end(), part->values.begin(), part->values.end());
   }

@@ -13,6 +13,7 @@
 #include "converter/frontend/onnx_operators.h"
 #include "converter/frontend/onnx_tensor.h"
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ir/op_def.h"
 
 namespace takt::frontend {
@@ -151,9 +152,9 @@ bool Importer::ReadDims(const onnx::ValueInfoProto& input, ir::Tensor& tensor) {
   }
   int64_t count = 1;
   for (int32_t dim : tensor.dims) {
-    if (dim < 1 || count > (int64_t{1} << 31) / dim) {
+    if (dim < 1 || count > std::numeric_limits<int32_t>::max() / dim) {
       return Error("has dimension " + std::to_string(dim) +
-                       "; dimensions are positive and a tensor has at most 2^31 elements",
+                       "; dimensions are positive and a tensor has fewer than 2^31 elements",
                    input.name()),
              false;
     }
@@ -195,7 +196,11 @@ std::optional<ir::Bytes> ConstantBytes(DataType type, const std::vector<double>&
 
 /// An input that the caller makes a constant.
 ir::TensorId Importer::FixInput(ir::Tensor tensor) {
-  auto bytes = ConstantBytes(tensor.type, options_.constants.at(tensor.name), tensor.element_count());
+  const std::vector<double>& values = options_.constants.at(tensor.name);
+  const std::string wrong =
+      values.size() == 1 ? ir::WhyNotMade(tensor.type, {tensor.dims.begin(), tensor.dims.end()}) : "";
+  if (!wrong.empty()) return Error(wrong, tensor.name), ir::kNoTensor;
+  auto bytes = ConstantBytes(tensor.type, values, tensor.element_count());
   if (!bytes) {
     Error("takes " + std::to_string(tensor.element_count()) + " values of its type, or one for all, from --constant",
           tensor.name);

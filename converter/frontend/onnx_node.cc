@@ -12,7 +12,7 @@
 namespace takt::frontend {
 namespace {
 
-constexpr int64_t kMaxElements = int64_t{1} << 31;
+constexpr int64_t kMaxElements = std::numeric_limits<int32_t>::max();
 
 }  // namespace
 
@@ -235,7 +235,7 @@ bool OnnxNode::SetType(const ir::TensorType& type, ir::Tensor& made) {
       continue;
     }
     Error("its output would have a dimension " + std::to_string(dim) +
-          " of all that a tensor may have: dimensions are positive, and a tensor has at most 2^31 elements");
+          " of all that a tensor may have: dimensions are positive, and a tensor has fewer than 2^31 elements");
     return false;
   }
   return true;

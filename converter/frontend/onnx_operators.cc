@@ -31,7 +31,7 @@ std::string WhyUnsupported(const std::string& op_type, int opset) {
   const size_t dot = op_type.rfind('.');
   if (dot != std::string::npos)
     return "is an operator of domain '" + op_type.substr(0, dot) + "' that is not supported; export with standard ones";
-  const std::vector<std::string> all = OnnxOperators();
+  static const std::vector<std::string> all = OnnxOperators();  // Asked for each node of a file.
   const bool known = std::find(all.begin(), all.end(), op_type) != all.end();
   return "is not supported in opset " + std::to_string(opset) +
          (known ? "; export with a newer one" : "; replace it by operators that are");

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "converter/ir/constants.h"
 
@@ -14,7 +15,7 @@ namespace takt::frontend {
 namespace {
 
 using onnx::TensorProto;
-constexpr int64_t kMaxBytes = int64_t{1} << 31;
+constexpr int64_t kMaxBytes = std::numeric_limits<int32_t>::max();
 
 float FromHalf(uint16_t bits) {
   const int exponent = bits >> 10 & 31;

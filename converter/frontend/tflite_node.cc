@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ir/op_def.h"
 
 namespace takt::frontend {
@@ -199,6 +200,7 @@ ir::TensorId TfliteNode::NextState(int i) {
   const ir::Tensor& state = tensor(id);
   ir::TensorId initial = ir::kNoTensor;
   if (state.type == DataType::kInt8 && state.quantization && state.quantization->zero_points.at(0) != 0) {
+    if (!ir::MayMake(*this, state.type, {state.dims.begin(), state.dims.end()}, id)) return ir::kNoTensor;
     const auto zero = static_cast<uint8_t>(state.quantization->zero_points[0]);
     initial = graph_.AddConstant(state.name + "/initial", state.type, state.dims,
                                  ir::Bytes(static_cast<size_t>(state.byte_size()), zero));

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "converter/base/json.h"
 
 namespace takt::npu {
 namespace {
@@ -357,19 +357,22 @@ void Override(Json& json, const std::string& text, const std::string& origin, Di
                              "an override is key=value with a key of the description, such as array.width=4 or "
                              "memories.sram.read_latency=100");
   }
-  const Json value = Json::parse(sides[1], nullptr, false);
-  *at = value.is_number() || value.is_boolean() ? value : Json(sides[1]);
+  std::string no_number;
+  const std::optional<Json> value = ParseJson(sides[1], no_number);
+  *at = value && (value->is_number() || value->is_boolean()) ? *value : Json(sides[1]);
 }
 
 }  // namespace
 
 std::optional<MachineDescription> ParseMachine(std::string_view text, const std::string& origin,
                                                std::span<const std::string> overrides, Diagnostics& diagnostics) {
-  Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) {
-    diagnostics.Error({origin, -1, "", ""}, "is not JSON; see converter/npu/README.md");
+  std::string problem;
+  std::optional<Json> document = ParseJson(text, problem);
+  if (!document) {
+    diagnostics.Error({origin, -1, "", ""}, problem + "; see converter/npu/README.md");
     return std::nullopt;
   }
+  Json& json = *document;
   ExpandBuffers(json);
   Diagnostics found;
   for (const std::string& entry : overrides) {

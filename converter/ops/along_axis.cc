@@ -1,5 +1,6 @@
 // arg_reduce: axis, smallest. cumulative_sum: axis, exclusive, reverse. top_k: axis, k, smallest. reverse_sequence:
 // axis, batch_axis.
+#include "converter/base/saturate.h"
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
@@ -182,7 +183,7 @@ void ImportOnnxCumSum(frontend::OnnxNode& node) {
   if (!node.CheckInputs(2, 2) || !node.CheckOutputs(1)) return;
   const auto given = node.ConstantScalar(1);
   if (!given) return;
-  const auto axis = node.Axis(static_cast<int64_t>(*given), node.dims(node.input(0)).size());
+  const auto axis = node.Axis(Saturated(*given), node.dims(node.input(0)).size());
   if (!axis) return;
   const std::map<std::string, Attribute> attributes = {{"axis", static_cast<int64_t>(*axis)},
                                                        {"exclusive", node.Int("exclusive", 0)},

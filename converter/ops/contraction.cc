@@ -1,6 +1,7 @@
 #include "converter/ops/contraction.h"
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -18,6 +19,7 @@ DataType BiasType(DataType activations) {
 TensorId BiasOrZeros(frontend::TfliteNode& node, int index, int32_t channels) {
   if (node.has_input(index)) return node.input(index);
   const DataType type = BiasType(node.tensor(node.output(0)).type);
+  if (!MayMake(node, type, {channels}, node.output(0))) return kNoTensor;
   const std::string name = node.tensor(node.output(0)).name + "/bias";
   return node.graph().AddConstant(name, type, {channels}, Bytes(static_cast<size_t>(channels) * BitWidth(type) / 8));
 }

@@ -4,9 +4,11 @@
 #include <limits>
 #include <numeric>
 
+#include "converter/base/saturate.h"
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/onnx_index_map.h"
 #include "converter/ops/quantized_params.h"
@@ -63,7 +65,7 @@ void LowerPad(const Node&, backend::StepBuilder& step) {
     const auto f = static_cast<float>(real);
     std::memcpy(&value, &f, sizeof(f));
   } else {
-    const int64_t stored = ScaleOf(output) > 0 ? SaturatedValue(real, output) : static_cast<int64_t>(real);
+    const int64_t stored = ScaleOf(output) > 0 ? SaturatedValue(real, output) : Saturated(real);
     std::memcpy(&value, &stored, BitWidth(output.type) / 8);
   }
   int32_t before[6] = {};
@@ -127,6 +129,7 @@ void ImportOnnxDropout(frontend::OnnxNode& node) {
   node.SetOutput(0, node.input(0));
   if (node.output_count() < 2) return;
   const Tensor& x = node.tensor(node.input(0));
+  if (!MayMake(node, DataType::kBool, {x.dims.begin(), x.dims.end()}, node.input(0))) return;
   node.SetOutput(1, node.Constant(DataType::kBool, x.dims, Bytes(static_cast<size_t>(x.element_count()), 1)));
 }
 

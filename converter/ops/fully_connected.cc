@@ -2,6 +2,7 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
 #include "converter/ops/onnx_matmul.h"
@@ -77,6 +78,7 @@ TensorId Scaled(frontend::OnnxNode& node, TensorId id, double factor) {
 }
 
 TensorId Zeros(frontend::OnnxNode& node, int32_t count) {
+  if (!MayMake(node, DataType::kFloat32, {count})) return kNoTensor;
   return node.FloatConstant({count}, std::vector<float>(static_cast<size_t>(count)));
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "engine/core/kernel.h"
 
 namespace takt::ir {
@@ -16,7 +17,7 @@ std::vector<int32_t> DimsAfter(std::vector<int32_t> dims, const std::vector<Axis
 
 /// `times` times the cells 0 .. size - 1.
 std::optional<AxisMap> Repeated(frontend::TfliteNode& node, size_t axis, int64_t size, int64_t times) {
-  if (!MapFits(node, axis, size * times)) return std::nullopt;
+  if (!MapFits(node, axis, size, times)) return std::nullopt;
   AxisMap map{axis, {}};
   for (int64_t i = 0; i < size * times; ++i) map.cells.push_back(static_cast<int32_t>(i % size));
   return map;
@@ -33,10 +34,9 @@ void MapToOutput(frontend::TfliteNode& node, TensorId x, const std::vector<AxisM
 
 }  // namespace
 
-bool MapFits(frontend::TfliteNode& node, size_t axis, int64_t cells) {
-  if (cells >= 1 && cells <= 1 << 24) return true;
-  node.Error("makes " + std::to_string(cells) + " cells of dimension " + std::to_string(axis) +
-             "; allowed are 1 to 2^24");
+bool MapFits(frontend::TfliteNode& node, size_t axis, int64_t cells, int64_t times) {
+  if (cells >= 1 && times >= 1) return MayMake(node, DataType::kInt32, {cells, times}, node.output(0));
+  node.Error("makes no cells of dimension " + std::to_string(axis) + "; it has at least one");
   return false;
 }
 

@@ -18,8 +18,8 @@ struct AxisMap {
 /// `x` with each map applied, in order, as tensor `to` (kNoTensor: a new one); a note names the steps and the bytes
 /// between them. Without maps `x` itself.
 TensorId ApplyMaps(frontend::TfliteNode& node, TensorId x, const std::vector<AxisMap>& maps, TensorId to = kNoTensor);
-/// Whether an axis of `cells` cells can be mapped, at most 2^24; reports others.
-bool MapFits(frontend::TfliteNode& node, size_t axis, int64_t cells);
+/// Whether `times` times `cells` cells of an axis can be mapped: at least 1, and a constant that may be made.
+bool MapFits(frontend::TfliteNode& node, size_t axis, int64_t cells, int64_t times = 1);
 
 void ImportTile(frontend::TfliteNode& node);
 void ImportMirrorPad(frontend::TfliteNode& node);

@@ -7,30 +7,26 @@
 #include <vector>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 
 namespace takt::ir {
 namespace {
 
 using Dims = std::vector<int32_t>;
 
-constexpr int64_t kMaxElements = 1 << 24;
-
 std::vector<int64_t> Wide(const Dims& dims) {
   return {dims.begin(), dims.end()};
 }
 
-/// The dims that constant `input` gives, of 1 to 2^24 elements; reports others.
+/// The dims that constant `input` gives, each at least 1, of a constant that may be made; reports others.
 std::optional<Dims> GivenDims(frontend::TfliteNode& node, int input) {
   const auto values = node.ConstantInts(input);
   if (!values) return std::nullopt;
-  int64_t count = 1;
-  for (const int64_t dim : *values) {
-    if (dim < 1 || dim > kMaxElements / count) {
-      node.Error("gives a shape without elements or of more than 2^24", node.input(input));
-      return std::nullopt;
-    }
-    count *= dim;
+  if (!std::all_of(values->begin(), values->end(), [](int64_t dim) { return dim >= 1; })) {
+    node.Error("gives a shape without elements", node.input(input));
+    return std::nullopt;
   }
+  if (!MayMake(node, node.tensor(node.output(0)).type, *values, node.input(input))) return std::nullopt;
   return Dims(values->begin(), values->end());
 }
 
@@ -43,9 +39,10 @@ TensorId Reshaped(frontend::TfliteNode& node, TensorId x, const Dims& dims, cons
   return to;
 }
 
-/// A constant of the output's type and shape with copies of one value.
+/// A constant of the output's type and shape with copies of one value; kNoTensor, reported, if it is too large.
 TensorId Filled(frontend::TfliteNode& node, const Bytes& value) {
   Tensor like = node.tensor(node.output(0));
+  if (!MayMake(node, like.type, Wide(like.dims), node.output(0))) return kNoTensor;
   Bytes bytes;
   for (int64_t i = 0; i < like.element_count(); ++i) bytes.insert(bytes.end(), value.begin(), value.end());
   const TensorId id = node.NewTensor(like, "/initial");
@@ -102,6 +99,7 @@ void ImportUnsortedSegment(frontend::TfliteNode& node, const std::string& functi
     const auto neutral = Neutral(function, node.tensor(node.output(0)).type);
     if (!neutral) return node.Error("is supported on float32, int32 and int64", node.output(0));
     inputs.push_back(Filled(node, *neutral));
+    if (inputs.back() == kNoTensor) return;
   }
   node.Add(Op::kScatterNd, inputs, {{"function", function}, {"size", Wide(dims)}});
 }
@@ -132,6 +130,7 @@ void ImportSparseToDense(frontend::TfliteNode& node) {
   if (!fallback.is_constant() || fallback.element_count() != 1)
     return node.Error("needs one constant default", node.input(3));
   const TensorId initial = Filled(node, *fallback.data);
+  if (initial == kNoTensor) return;
   Dims rows = node.tensor(node.input(0)).dims;
   if (rows.size() > 2) return node.Error("has indices of more than two dimensions", node.input(0));
   if (rows.size() < 2) rows = {rows.empty() ? 1 : rows[0], 1};
@@ -140,6 +139,7 @@ void ImportSparseToDense(frontend::TfliteNode& node) {
   if (node.tensor(values).dims.empty() && rows[0] > 1) {
     const Tensor& one = node.tensor(values);
     if (!one.is_constant()) return node.Error("has one value for several places; it must be constant", values);
+    if (!MayMake(node, one.type, {rows[0]}, values)) return;
     Bytes bytes;
     for (int32_t i = 0; i < rows[0]; ++i) bytes.insert(bytes.end(), one.data->begin(), one.data->end());
     Tensor all = one;
@@ -158,7 +158,7 @@ void ImportSegmentSum(frontend::TfliteNode& node) {
   if (!ids) return;
   Dims dims = node.tensor(node.input(0)).dims;
   if (dims.empty() || ids->size() != static_cast<size_t>(dims[0]) || !std::is_sorted(ids->begin(), ids->end()) ||
-      ids->front() < 0 || ids->back() >= kMaxElements)
+      ids->front() < 0 || ids->back() >= kMostMadeElements)
     return node.Error("takes a rising segment number from 0 on for each row of its input", node.input(1));
   dims[0] = static_cast<int32_t>(ids->back()) + 1;
   if (!node.SetDims(0, dims)) return;

@@ -6,6 +6,7 @@
 
 #include "converter/frontend/custom_options.h"
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 
 namespace takt::ir {
 namespace {
@@ -172,8 +173,9 @@ void ImportTransformTensorBilinear(TfliteNode& node) {
   if (!width || !height) return;
   const Dims in = node.tensor(node.input(0)).dims;
   const Dims out = {1, static_cast<int32_t>(*height), static_cast<int32_t>(*width), in[3]};
-  if (int64_t{in[1]} * in[2] > 1 << 24 || *width * *height > 1 << 24)
+  if (int64_t{in[1]} * in[2] > 1 << 24)
     return node.Error("takes images of at most 2^24 pixels, whose places float32 can tell apart");
+  if (!MayMake(node, DataType::kFloat32, {1, *height, *width, 3}, node.output(0))) return;
   if (!node.SetDims(0, out)) return;
   node.Note("becomes 4 gathers, with their weights and sums");
   const Expression e(node);
@@ -217,6 +219,7 @@ void ImportTransformLandmarks(TfliteNode& node) {
   if (dims[2] != 2 && dims[2] != 3)
     return node.Error("has landmarks of " + std::to_string(dims[2]) + " coordinates; they have 2 or 3", node.input(0));
   if (!node.SetDims(0, dims)) return;
+  if (!MayMake(node, DataType::kFloat32, {1, dims[1], 1}, node.output(0))) return;
   const Expression e(node);
   const TensorId x = node.input(0);
   const TensorId ones = e.Reals({1, dims[1], 1}, std::vector<float>(static_cast<size_t>(dims[1]), 1.0f));

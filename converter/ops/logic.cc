@@ -2,6 +2,7 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ops/binary.h"
 #include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
@@ -141,6 +142,7 @@ void ImportOnnxTrilu(frontend::OnnxNode& node) {
   if (!k || k->size() != 1) return node.Error("k must be one value");
   const bool upper = node.Int("upper", 1) != 0;
   const int32_t rows = dims[dims.size() - 2], columns = dims.back();
+  if (!MayMake(node, DataType::kBool, {rows, columns}, node.input(0))) return;
   Bytes kept;
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < columns; ++c) kept.push_back(upper ? c - r >= (*k)[0] : c - r <= (*k)[0]);

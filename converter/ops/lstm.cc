@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "converter/base/saturate.h"
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/contraction.h"
@@ -168,7 +169,7 @@ void Stages::FillFull() {
       const float factor = of.scales[of.scales.size() / (4 - first()) * (g - first())];
       normalization[g] = Stage(static_cast<double>(factor), 1.0);
       normalization[g].mutate_shift(normalization[g].shift() + 12);
-      guards[g] = std::max(1, static_cast<int32_t>(10000.0f * factor));
+      guards[g] = std::max(1, Saturated<int32_t>(static_cast<double>(10000.0f * factor)));
     }
     if (!Has(node_, kPeepholes) || g == 2) continue;
     const size_t which = g == 3 ? 2 : g;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 
 namespace takt::ir {
 namespace {
@@ -227,6 +228,9 @@ bool AddStacks(OnnxNode& node, const LoopParts& loop, std::optional<int64_t> tri
   }
   for (size_t i = 1 + loop.values.size(); i < plain->graph.outputs.size(); ++i) {
     Tensor place = Outputs(plain->graph)[i];
+    std::vector<int64_t> dims = {*trips};
+    dims.insert(dims.end(), place.dims.begin(), place.dims.end());
+    if (!MayMake(node, place.type, dims)) return false;
     place.dims.insert(place.dims.begin(), static_cast<int32_t>(*trips));
     place.data = std::make_shared<const Bytes>(static_cast<size_t>(place.byte_size()));
     carried.push_back(node.Constant(std::move(place)));

@@ -4,14 +4,20 @@
 #include <numeric>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 
 namespace takt::ir {
 namespace {
 
 using frontend::OnnxNode;
 
+bool IsEmpty(const std::vector<int32_t>& dims) {
+  return std::find(dims.begin(), dims.end(), 0) != dims.end();
+}
+
 TensorId BiasOrZeros(OnnxNode& node, TensorId bias, int32_t channels) {
-  return bias != kNoTensor ? bias : node.FloatConstant({channels}, std::vector<float>(static_cast<size_t>(channels)));
+  if (bias != kNoTensor || !MayMake(node, DataType::kFloat32, {channels})) return bias;
+  return node.FloatConstant({channels}, std::vector<float>(static_cast<size_t>(channels)));
 }
 
 /// Weights whose kernel has one dimension get a height of 1.
@@ -159,7 +165,7 @@ TensorId EmitOnnxConv(OnnxNode& node, TensorId x, TensorId weights, TensorId bia
 
 std::optional<OnnxWindow> ReadOnnxConvWindow(OnnxNode& node, TensorId weights, int64_t group) {
   const std::vector<int32_t> x = node.dims(node.input(0)), w = node.dims(weights);
-  if (w.size() != x.size() || w.size() < 3 || group < 1 || w[1] * group != x[1]) {
+  if (w.size() != x.size() || w.size() < 3 || group < 1 || IsEmpty(w) || group > x[1] || w[1] * group != x[1]) {
     node.Error("input " + DimsText(x) + " and weights " + DimsText(w) + " do not fit " + std::to_string(group) +
                " groups");
     return std::nullopt;
@@ -173,7 +179,7 @@ void ImportOnnxConvTranspose(OnnxNode& node) {
   const std::vector<int32_t> w = node.dims(node.input(1));
   Deconvolution t;
   t.group = node.Int("group", 1);
-  if (w.size() != x.size() || w.size() < 3 || t.group < 1 || w[0] != x[1] || x[1] % t.group != 0) {
+  if (w.size() != x.size() || w.size() < 3 || t.group < 1 || IsEmpty(w) || w[0] != x[1] || x[1] % t.group != 0) {
     return node.Error("input " + DimsText(x) + " and weights " + DimsText(w) + " do not fit " +
                       std::to_string(t.group) + " groups");
   }

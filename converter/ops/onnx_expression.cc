@@ -1,5 +1,6 @@
 #include "converter/ops/onnx_expression.h"
 
+#include "converter/base/saturate.h"
 #include "converter/ir/constants.h"
 
 namespace takt::ir {
@@ -65,7 +66,7 @@ TensorId OnnxExpression::Reduce(const char* function, TensorId x, const std::vec
 
 TensorId OnnxExpression::Scalar(TensorId like, double value) const {
   if (node_.failed()) return kNoTensor;
-  if (node_.tensor(like).type != DataType::kFloat32) return IntScalar(like, static_cast<int64_t>(value));
+  if (node_.tensor(like).type != DataType::kFloat32) return IntScalar(like, Saturated(value));
   return node_.FloatConstant({1}, {static_cast<float>(value)});
 }
 

@@ -1,10 +1,13 @@
 #include "converter/ops/onnx_gather.h"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ops/onnx_expression.h"
 
 namespace takt::ir {
@@ -32,6 +35,7 @@ TensorId FromFront(OnnxNode& node, TensorId indices, int64_t size) {
 
 /// 0 .. count - 1 along dimension `axis` of `rank`.
 TensorId Range(OnnxNode& node, int32_t count, size_t axis, size_t rank) {
+  if (!MayMake(node, DataType::kInt64, {count})) return kNoTensor;
   std::vector<int64_t> values(static_cast<size_t>(count));
   std::iota(values.begin(), values.end(), 0);
   std::vector<int32_t> dims(rank, 1);
@@ -67,6 +71,7 @@ TensorId FlatPlaces(OnnxNode& node, TensorId indices, const std::vector<int32_t>
     if (d == axis || dims[d] == 1) continue;
     if (dims[d] > x[d]) return node.Error("indices reach outside of the data", indices), kNoTensor;
     const TensorId range = Range(node, dims[d], d, x.size());
+    if (range == kNoTensor) return kNoTensor;
     at = e.Add(at, e.Multiply(range, e.IntScalar(range, strides[d])));
   }
   return at;
@@ -157,11 +162,16 @@ void ImportOnnxMaxUnpool(OnnxNode& node) {
   const std::vector<int64_t> pads = node.Ints("pads", std::vector<int64_t>(2 * rank, 0));
   if (rank == 0 || kernel.size() != rank || strides.size() != rank || pads.size() != 2 * rank)
     return node.Error("kernel_shape, strides and pads must fit the input's spatial dimensions");
+  const auto fits = [](int64_t v) { return v >= 0 && v <= kMostMadeElements; };
+  for (const auto* sizes : {&kernel, &strides, &pads}) {
+    if (!std::all_of(sizes->begin(), sizes->end(), fits))
+      return node.Error("kernel_shape, strides and pads must be 0 to 2^24");
+  }
   std::vector<int32_t> dims = x;
-  int64_t count = x[0] * x[1];
+  int64_t count = int64_t{x[0]} * x[1];
   for (size_t i = 0; i < rank; ++i) {
     const int64_t size = (x[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[i + rank];
-    if (size < 1 || size > (int64_t{1} << 31) / count)
+    if (size < 1 || size > std::numeric_limits<int32_t>::max() / count)
       return node.Error("gives a dimension of " + std::to_string(size));
     dims[i + 2] = static_cast<int32_t>(size);
     count *= size;
@@ -174,7 +184,11 @@ void ImportOnnxMaxUnpool(OnnxNode& node) {
     if (!wanted) return;
     std::vector<int64_t> after(dims.size(), 0);
     if (wanted->size() != dims.size()) return node.Error("output_shape must have one size for each dimension");
-    for (size_t d = 0; d < dims.size(); ++d) after[d] = (*wanted)[d] - dims[d];
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if ((*wanted)[d] < dims[d] || (*wanted)[d] > std::numeric_limits<int32_t>::max())
+        return node.Error("output_shape cuts the result off, or is larger than a tensor");
+      after[d] = (*wanted)[d] - dims[d];
+    }
     y = node.Emit(Op::kPad, {y}, {{"before", std::vector<int64_t>(dims.size(), 0)}, {"after", after}});
   }
   node.SetOutput(0, y);
@@ -188,7 +202,7 @@ void ImportOnnxOneHot(OnnxNode& node) {
   const auto depth = node.ConstantScalar(1);
   const auto axis = node.Axis(node.Int("axis", -1), dims.size() + 1);
   if (!depth || !axis) return;
-  if (*depth < 1 || *depth > 1 << 24) return node.Error("depth must be 1 to 2^24");
+  if (!(*depth >= 1 && *depth <= static_cast<double>(kMostMadeElements))) return node.Error("depth must be 1 to 2^24");
   if (node.dims(node.input(2)) != std::vector<int32_t>{2}) return node.Error("values must be two");
   const auto count = static_cast<int32_t>(*depth);
   dims.insert(dims.begin() + static_cast<ptrdiff_t>(*axis), 1);

@@ -4,14 +4,13 @@
 #include <string>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "engine/core/kernel.h"
 
 namespace takt::ir {
 namespace {
 
 using frontend::OnnxNode;
-
-constexpr int64_t kMaxCells = 1 << 24;
 
 bool IsWhole(const AxisMap& map, int32_t size) {
   if (map.cells.size() != static_cast<size_t>(size)) return false;
@@ -22,10 +21,8 @@ bool IsWhole(const AxisMap& map, int32_t size) {
 
 /// `times` times the cells 0 .. size - 1; reports too many.
 bool Repeat(OnnxNode& node, size_t axis, int64_t size, int64_t times, std::vector<AxisMap>& maps) {
-  if (times < 1 || size > kMaxCells / times)
-    return node.Error("makes " + std::to_string(size) + " * " + std::to_string(times) + " cells of dimension " +
-                      std::to_string(axis) + "; allowed are 1 to 2^24"),
-           false;
+  if (times < 1) return node.Error("makes no cells of dimension " + std::to_string(axis)), false;
+  if (!MayMake(node, DataType::kInt32, {size, times}, node.input(0))) return false;
   AxisMap map{axis, {}};
   for (int64_t i = 0; i < size * times; ++i) map.cells.push_back(static_cast<int32_t>(i % size));
   maps.push_back(std::move(map));
@@ -68,6 +65,7 @@ TensorId SliceOnnx(OnnxNode& node, TensorId x, const std::vector<OnnxRange>& ran
       dims[r.axis] = static_cast<int32_t>((length - 1) / step + 1);
       continue;
     }
+    if (!MayMake(node, DataType::kInt32, {length}, x)) return kNoTensor;
     maps.push_back({r.axis, {}});
     for (int64_t i = first; i > last; i += step) maps.back().cells.push_back(static_cast<int32_t>(i));
   }
@@ -80,12 +78,13 @@ TensorId PadOnnxByCells(OnnxNode& node, TensorId x, const std::vector<int64_t>& 
   std::vector<AxisMap> maps;
   for (size_t d = 0; d < before.size() && !node.failed(); ++d) {
     const int64_t size = node.dims(x)[d];
-    const int64_t most = mode == "reflect" ? size - 1 : mode == "wrap" ? size : kMaxCells;
-    if (before[d] > most || after[d] > most) {
+    const int64_t most = mode == "reflect" ? size - 1 : mode == "wrap" ? size : kMostMadeElements;
+    if (size < 1 || before[d] > most || after[d] > most) {
       node.Error("pads dimension " + std::to_string(d) + " by " + std::to_string(std::max(before[d], after[d])) +
                  " cells; mode " + mode + " has " + std::to_string(most) + " of " + std::to_string(size));
       return kNoTensor;
     }
+    if (!MayMake(node, DataType::kInt32, {before[d] + size + after[d]}, x)) return kNoTensor;
     AxisMap map{d, {}};
     for (int64_t i = -before[d]; i < size + after[d]; ++i) {
       int64_t cell = std::clamp<int64_t>(i, 0, size - 1);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ops/onnx_expression.h"
 
 namespace takt::ir {
@@ -176,6 +177,7 @@ TensorId EmitOnnxMatMul(OnnxNode& node, TensorId left, TensorId right) {
   if (b.size() > 2) {
     y = node.Emit(Op::kBatchMatMul, {x, right});
   } else {
+    if (!MayMake(node, DataType::kFloat32, {b[1]}, right)) return kNoTensor;
     const TensorId weights = node.Transpose(node.Reshape(right, b), {1, 0});
     const TensorId zeros = node.FloatConstant({b[1]}, std::vector<float>(static_cast<size_t>(b[1])));
     y = node.Emit(Op::kFullyConnected, {x, weights, zeros});

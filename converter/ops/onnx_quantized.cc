@@ -305,6 +305,7 @@ void ImportOnnxMatMulInteger(OnnxNode& node) {
   if (!node.CheckInputs(2, 4) || !node.CheckOutputs(1)) return;
   const std::vector<int32_t> left = node.dims(node.input(0)), right = node.dims(node.input(1));
   if (left.empty() || right.empty()) return node.Error("a scalar has no product");
+  if (node.tensor(node.input(1)).element_count() == 0) return node.Error("has an operand without elements");
   const auto rank = [](const std::vector<int32_t>& dims) { return static_cast<int64_t>(dims.size()); };
   const TensorId a = Centered(node, node.input(0), node.input(2), rank(left) - 2);
   const TensorId b = Centered(node, node.input(1), node.input(3), rank(right) - 1);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ops/recurrent.h"
 
 namespace takt::ir {
@@ -107,6 +108,7 @@ bool Importer::CheckConstants() {
   const Dims recurrent = node_.dims(node_.input(2));
   if (recurrent.size() != 3) return Fail("recurrent weights " + DimsText(recurrent) + " are not of rank 3");
   cells_ = recurrent[2];
+  if (!MayMake(node_, DataType::kFloat32, {8, cells_}, node_.input(2))) return false;
   const auto d = static_cast<int32_t>(directions_), g = static_cast<int32_t>(gates_);
   std::vector<std::pair<int, Dims>> constants = {
       {1, {d, g * cells_, inputs_}}, {2, {d, g * cells_, cells_}}, {3, {d, 2 * g * cells_}}};
@@ -153,8 +155,10 @@ std::optional<Attributes> Importer::DirectionAttributes(size_t direction) {
 
 /// [directions, B, C], [B, directions, C] if batch_major; zeros if absent.
 TensorId Importer::InitialState(int input, size_t direction) {
-  if (!node_.has_input(input))
+  if (!node_.has_input(input)) {
+    if (!MayMake(node_, DataType::kFloat32, {batches_, cells_})) return kNoTensor;
     return node_.FloatConstant({batches_, cells_}, Values(static_cast<size_t>(batches_) * static_cast<size_t>(cells_)));
+  }
   TensorId id = node_.input(input);
   const auto d = static_cast<int32_t>(directions_);
   const Dims all = batch_major_ ? Dims{batches_, d, cells_} : Dims{d, batches_, cells_};

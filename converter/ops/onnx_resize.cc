@@ -5,7 +5,9 @@
 #include <numeric>
 #include <string>
 
+#include "converter/base/saturate.h"
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ops/onnx_expression.h"
 #include "converter/ops/onnx_index_map.h"
 
@@ -53,7 +55,7 @@ int64_t NearestCell(const Resize& r, const Axis& a, double at) {
   if (r.nearest == "ceil") cell = std::ceil(at);
   if (r.nearest == "round_prefer_floor") cell = std::ceil(at - 0.5);
   if (r.nearest == "round_prefer_ceil") cell = std::floor(at + 0.5);
-  return std::clamp<int64_t>(static_cast<int64_t>(cell), 0, a.in - 1);
+  return std::clamp<int64_t>(Saturated(cell), 0, a.in - 1);
 }
 
 /// Linear: two cells. Cubic: four (Keys' kernel with parameter a). Those outside are the border's, or left out.
@@ -62,7 +64,7 @@ Taps TapsAt(const Resize& r, const Axis& a, double at) {
   const double first = std::floor(at), t = at - first, c = r.cubic_a;
   Taps taps;
   const auto add = [&](int offset, double weight) {
-    const int64_t cell = static_cast<int64_t>(first) + offset;
+    const int64_t cell = Saturated<int32_t>(first) + int64_t{offset};
     if (r.exclude_outside && (cell < 0 || cell >= a.in)) return;
     taps.push_back({std::clamp<int64_t>(cell, 0, a.in - 1), weight});
   };
@@ -110,7 +112,7 @@ TensorId EmitNearest(OnnxNode& node, const Resize& r) {
 
 /// y = M x along one axis, rows of M from the taps.
 TensorId EmitProduct(OnnxNode& node, TensorId x, const Resize& r, const Axis& a) {
-  if (node.failed()) return kNoTensor;
+  if (node.failed() || !MayMake(node, DataType::kFloat32, {a.out, a.in}, x)) return kNoTensor;
   std::vector<float> matrix(static_cast<size_t>(a.in * a.out)), outside(static_cast<size_t>(a.out));
   for (int64_t i = 0; i < a.out; ++i) {
     const double at = Position(r, a, i);
@@ -159,7 +161,7 @@ TensorId EmitInterpolation(OnnxNode& node, const Resize& r) {
 
 void EmitResize(OnnxNode& node, const Resize& r) {
   for (const Axis& a : r.axes) {
-    if (a.out < 1 || a.out > 1 << 20 || !(a.scale > 0))
+    if (a.in < 1 || a.out < 1 || a.out > 1 << 20 || !(a.scale > 0) || !std::isfinite(a.begin) || !std::isfinite(a.end))
       return node.Error("makes " + std::to_string(a.out) + " cells of dimension " + std::to_string(a.axis));
   }
   const DataType type = node.tensor(node.input(0)).type;
@@ -175,7 +177,7 @@ void AddScales(OnnxNode& node, const std::vector<float>& scales, Resize& r) {
   if (scales.size() != dims.size()) return node.Error("must have one scale for each dimension");
   for (size_t d = 0; d < dims.size(); ++d) {
     const auto scale = static_cast<double>(scales[d]);
-    const auto out = static_cast<int64_t>(std::floor(static_cast<float>(dims[d]) * scales[d]));
+    const auto out = Saturated(static_cast<double>(std::floor(static_cast<float>(dims[d]) * scales[d])));
     if (scale != 1 || out != dims[d]) r.axes.push_back({d, dims[d], out, scale});
   }
 }
@@ -208,7 +210,7 @@ void ReadSizes(OnnxNode& node, const std::vector<int64_t>& sizes, const std::vec
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t in = dims[static_cast<size_t>(axes[i])];
-    const int64_t out = ratio > 0 ? static_cast<int64_t>(std::floor(ratio * static_cast<double>(in) + 0.5)) : sizes[i];
+    const int64_t out = ratio > 0 ? Saturated(std::floor(ratio * static_cast<double>(in) + 0.5)) : sizes[i];
     const double scale = ratio > 0 ? ratio : static_cast<double>(out) / static_cast<double>(in);
     if (out != in || r.coordinates == "tf_crop_and_resize")
       r.axes.push_back({static_cast<size_t>(axes[i]), in, out, scale});

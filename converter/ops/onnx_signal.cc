@@ -5,7 +5,9 @@
 #include <numeric>
 #include <utility>
 
+#include "converter/base/saturate.h"
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ops/twiddles.h"
 
 namespace takt::ir {
@@ -13,7 +15,7 @@ namespace {
 
 using frontend::OnnxNode;
 
-constexpr int64_t kMostElements = 1 << 24;  // Of a matrix.
+constexpr int64_t kMostPoints = 1 << 18;
 
 /// A discrete Fourier transform of `length` points, of which the first `given` are there; each is 1 (real) or 2
 /// numbers.
@@ -45,18 +47,16 @@ std::vector<float> Matrix(const Transform& t) {
 
 bool Check(OnnxNode& node, const Transform& t) {
   if (t.length < 1 || t.given < 1) return node.Error("has a length of " + std::to_string(t.length)), false;
-  if (t.length < kMostElements && t.given < kMostElements && 2 * t.bins * t.parts <= kMostElements / t.given)
-    return true;
-  node.Error("transforms " + std::to_string(t.length) +
-             " points, whose matrix has more than 2^24 elements; shorten it");
-  return false;
+  if (t.length > kMostPoints)
+    return node.Error("transforms " + std::to_string(t.length) + " points; allowed are up to 2^18"), false;
+  return MayMake(node, DataType::kFloat32, {2 * t.bins, t.given, t.parts}, node.input(0));
 }
 
 /// The value of input `i`, or `fallback` if it is absent.
 std::optional<int64_t> IntInput(OnnxNode& node, int i, int64_t fallback) {
   if (!node.has_input(i)) return fallback;
   const auto value = node.ConstantScalar(i);
-  return value ? std::optional<int64_t>(static_cast<int64_t>(*value)) : std::nullopt;
+  return value ? std::optional(Saturated(*value)) : std::nullopt;
 }
 
 int64_t Bins(int64_t length, bool onesided) {
@@ -70,7 +70,8 @@ void ImportOnnxDft(OnnxNode& node) {
   const std::vector<int32_t> dims = node.dims(node.input(0));
   const bool as_input = node.opset() >= 20;
   const auto given = as_input ? IntInput(node, 2, -2) : node.Int("axis", 1);
-  if (!given || dims.size() < 2 || dims.back() > 2) return node.Error("takes [.., 1] (real) or [.., 2] (complex)");
+  if (!given || dims.size() < 2 || dims.back() < 1 || dims.back() > 2)
+    return node.Error("takes [.., 1] (real) or [.., 2] (complex)");
   const auto axis = node.Axis(*given, dims.size());
   if (!axis || *axis + 1 == dims.size()) return node.Error("transforms along the axis of real and imaginary parts");
   const auto length = IntInput(node, 1, dims[*axis]);
@@ -101,7 +102,7 @@ void ImportOnnxStft(OnnxNode& node) {
   const std::vector<int32_t> dims = node.dims(node.input(0));
   const auto step = IntInput(node, 1, 1);
   Transform t{0, 0, dims.size() == 3 ? dims[2] : 1, 0};
-  if (!step || *step < 1 || dims.size() < 2 || dims.size() > 3 || t.parts > 2)
+  if (!step || *step < 1 || dims.size() < 2 || dims.size() > 3 || t.parts < 1 || t.parts > 2)
     return node.Error("takes a signal [batch, length, 1 or 2] and a step of at least 1");
   if (node.has_input(2)) {
     if (!node.is_constant(node.input(2)) || node.tensor(node.input(2)).type != DataType::kFloat32)
@@ -138,16 +139,18 @@ void ImportOnnxMelWeightMatrix(OnnxNode& node) {
     given[i] = *value;
   }
   const double bands = given[0], length = given[1], rate = given[2], low = given[3], high = given[4];
+  if (!(std::fabs(bands) <= kMostMadeElements && std::fabs(length) <= kMostMadeElements))
+    return node.Error("has more than 2^24 bands or points");
   const auto mel = [](double frequency) { return 2595 * std::log10(1 + frequency / 700); };
   const auto count = static_cast<int64_t>(bands), bins = static_cast<int64_t>(length) / 2 + 1;
-  if (count < 1 || bins < 1 || !(rate > 0) || !(low >= 0) || !(high >= low) || count > kMostElements / bins)
+  if (count < 1 || bins < 1 || !(rate > 0) || !(low >= 0) || !(high >= low))
     return node.Error("has bands, a length, a rate or frequencies that make no matrix");
+  if (!MayMake(node, DataType::kFloat32, {bins, count})) return;
   std::vector<int64_t> edges;
   const double spacing = (mel(high) - mel(low)) / static_cast<double>(count + 2);
   for (int64_t i = 0; i < count + 2; ++i) {
     const double frequency = 700 * (std::pow(10, (mel(low) + spacing * static_cast<double>(i)) / 2595) - 1);
-    edges.push_back(
-        std::clamp<int64_t>(static_cast<int64_t>(std::floor((length + 1) * frequency / rate)), 0, bins - 1));
+    edges.push_back(std::clamp<int64_t>(Saturated(std::floor((length + 1) * frequency / rate)), 0, bins - 1));
   }
   std::vector<float> matrix(static_cast<size_t>(count * bins));
   for (int64_t band = 0; band < count; ++band) {

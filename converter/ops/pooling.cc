@@ -1,5 +1,6 @@
 // average_pool2d, max_pool2d: kernel, strides, pads, activation. Padding cells do not count.
 #include "converter/frontend/tflite_node.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ir/op_def.h"
 #include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
@@ -128,6 +129,7 @@ TensorId EmitOnnxDilatedMax(frontend::OnnxNode& node, const OnnxWindow& window) 
     const int64_t size = node.dims(x)[i + 2], k = window.kernel[i], d = window.dilations[i];
     const int64_t room = size + window.before[i] + window.after[i] + window.beyond[i] - (k - 1) * d - 1;
     const int64_t out = room < 0 ? 0 : room / window.strides[i] + 1;
+    if (!MayMake(node, DataType::kInt64, {out, k}, x)) return kNoTensor;
     std::vector<int64_t> cells;
     for (int64_t o = 0; o < out; ++o) {
       std::optional<int64_t> valid;

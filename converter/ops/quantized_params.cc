@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "converter/base/saturate.h"
+
 namespace takt::ir {
 namespace {
 
@@ -32,7 +34,8 @@ int8_t Narrow(int32_t shift) {
 }  // namespace
 
 FixedMultiplier QuantizeMultiplier(double real) {
-  if (real == 0.0) return {};
+  if (real == 0.0 || std::isnan(real)) return {};
+  if (std::isinf(real)) return {std::numeric_limits<int32_t>::max(), 30};
   int shift = 0;
   const double fraction = std::frexp(real, &shift);
   auto fixed = static_cast<int64_t>(std::round(fraction * 2147483648.0));
@@ -64,7 +67,7 @@ bool IsInteger(DataType type) {
 int32_t StoredValue(double value, const Tensor& tensor) {
   const float quotient = static_cast<float>(value) / ScaleOf(tensor);
   const double stored = std::round(static_cast<double>(quotient)) + ZeroPointOf(tensor);
-  return static_cast<int32_t>(std::clamp(stored, -2147483648.0, 2147483647.0));
+  return Saturated<int32_t>(stored);
 }
 
 int32_t SaturatedValue(double value, const Tensor& tensor) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {
@@ -33,7 +34,7 @@ std::map<std::string, Attribute> Function(const char* name) {
 TensorId Diagonal(frontend::TfliteNode& node, int32_t rows, int32_t columns) {
   Bytes cells(static_cast<size_t>(rows) * static_cast<size_t>(columns), 0);
   for (int32_t i = 0; i < std::min(rows, columns); ++i)
-    cells[static_cast<size_t>(i) * static_cast<size_t>(columns + 1)] = 1;
+    cells[static_cast<size_t>(i) * (static_cast<size_t>(columns) + 1)] = 1;
   return Constant(node, "/diagonal", DataType::kBool, {rows, columns}, std::move(cells));
 }
 
@@ -59,9 +60,8 @@ void ImportOneHot(frontend::TfliteNode& node) {
   const Tensor indices = node.tensor(node.input(0));
   const auto axis = node.Axis(options != nullptr ? options->axis() : -1, indices.dims.size() + 1);
   if (!depth || !axis) return;
-  constexpr int64_t kMost = 1 << 24;
-  if (depth->size() != 1 || (*depth)[0] < 1 || (*depth)[0] > kMost)
-    return node.Error("takes one depth of 1 to 2^24", node.input(1));
+  if (depth->size() != 1 || (*depth)[0] < 1) return node.Error("takes one depth of at least 1", node.input(1));
+  if (!MayMake(node, indices.type, *depth, node.input(1))) return;
   Dims dims = indices.dims, range_dims(dims.size() + 1 - *axis, 1);
   range_dims[0] = static_cast<int32_t>((*depth)[0]);
   dims.insert(dims.begin() + static_cast<ptrdiff_t>(*axis), 1);
@@ -82,6 +82,7 @@ void ImportMatrixDiag(frontend::TfliteNode& node) {
   Dims dims = node.tensor(node.input(0)).dims;
   if (dims.empty()) return node.Error("takes at least one dimension", node.input(0));
   const int32_t size = dims.back();
+  if (!MayMake(node, DataType::kBool, {size, size}, node.output(0))) return;
   dims.insert(dims.end() - 1, 1);
   const TensorId x = Reshaped(node, node.ToOutputScale(node.input(0)), dims, "/raised");
   node.Add(Op::kSelect, {Diagonal(node, size, size), x, Zero(node)});
@@ -96,6 +97,7 @@ void ImportMatrixSetDiag(frontend::TfliteNode& node) {
     return node.Error("sets a diagonal of shape " + DimsText(diagonal) + " in " + DimsText(dims) +
                       "; it has one value for each row or column, whichever are fewer");
   const int32_t rows = dims[dims.size() - 2], columns = dims.back();
+  if (!MayMake(node, DataType::kBool, {rows, columns}, node.output(0))) return;
   const TensorId given = node.ToOutputScale(node.input(1));
   diagonal.insert(diagonal.end() - 1, 1);
   TensorId values = Reshaped(node, given, diagonal, "/raised");

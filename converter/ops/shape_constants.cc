@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 
 namespace takt::ir {
 namespace {
-
-constexpr int64_t kMaxElements = 1 << 24;
 
 /// Output 0 is the constant of these values; its type is int32 or int64.
 void SetIntegers(frontend::TfliteNode& node, const std::vector<int64_t>& values) {
@@ -28,7 +30,7 @@ void SetIntegers(frontend::TfliteNode& node, const std::vector<int64_t>& values)
 /// A range's value count, at least 1.
 std::optional<int64_t> CountOf(frontend::TfliteNode& node, double start, double limit, double delta) {
   const double count = std::ceil((limit - start) / delta);
-  if (count >= 1 && count <= static_cast<double>(kMaxElements)) return static_cast<int64_t>(count);
+  if (count >= 1 && count <= static_cast<double>(kMostMadeElements)) return static_cast<int64_t>(count);
   node.Error("has no values or more than 2^24 between its start and limit");
   return std::nullopt;
 }
@@ -50,7 +52,7 @@ void ImportZerosLike(frontend::TfliteNode& node) {
   if (!node.CheckArity(1, 1, 1)) return;
   const Tensor& x = node.tensor(node.input(0));
   if (x.type != node.tensor(node.output(0)).type) return node.Error("changes the type of its input", node.output(0));
-  if (x.element_count() > kMaxElements) return node.Error("has more than 2^24 elements", node.input(0));
+  if (!MayMake(node, x.type, {x.dims.begin(), x.dims.end()}, node.input(0))) return;
   if (node.SetDims(0, x.dims)) node.SetConstant(0, Bytes(static_cast<size_t>(x.byte_size()), 0));
 }
 
@@ -61,11 +63,9 @@ void ImportFill(frontend::TfliteNode& node) {
   if (!dims) return;
   if (!value.is_constant() || value.element_count() != 1 || value.type != node.tensor(node.output(0)).type)
     return node.Error("needs one constant value of the output's type", node.input(1));
-  int64_t count = 1;
-  for (const int64_t dim : *dims) {
-    if (dim < 1 || dim > kMaxElements / count) return node.Error("has no elements or more than 2^24", node.input(0));
-    count *= dim;
-  }
+  if (!MayMake(node, value.type, *dims, node.input(0))) return;
+  const int64_t count = std::accumulate(dims->begin(), dims->end(), int64_t{1}, std::multiplies<>());
+  if (count == 0) return node.Error("gives a shape without elements", node.input(0));
   Bytes bytes;
   for (int64_t i = 0; i < count; ++i) bytes.insert(bytes.end(), value.data->begin(), value.data->end());
   if (node.SetDims(0, {dims->begin(), dims->end()})) node.SetConstant(0, std::move(bytes));
@@ -75,6 +75,7 @@ void ImportRange(frontend::TfliteNode& node) {
   if (!node.CheckArity(3, 3, 1)) return;
   std::vector<double> v;
   std::vector<float> floats;
+  std::vector<uint64_t> integers;  // Unsigned: a value behind the last would overflow.
   for (int i = 0; i < 3; ++i) {
     const Tensor& t = node.tensor(node.input(i));
     if (!t.is_constant() || t.element_count() != 1 || t.type != node.tensor(node.output(0)).type)
@@ -85,6 +86,7 @@ void ImportRange(frontend::TfliteNode& node) {
     } else {
       const auto values = node.ConstantInts(i);
       if (!values) return;
+      integers.push_back(static_cast<uint64_t>((*values)[0]));
       v.push_back(static_cast<double>((*values)[0]));
     }
   }
@@ -92,7 +94,8 @@ void ImportRange(frontend::TfliteNode& node) {
   if (!count || !node.SetDims(0, {static_cast<int32_t>(*count)})) return;
   if (floats.empty()) {
     std::vector<int64_t> values;
-    for (int64_t i = 0; i < *count; ++i) values.push_back(static_cast<int64_t>(v[0]) + i * static_cast<int64_t>(v[2]));
+    for (uint64_t value = integers[0]; values.size() < static_cast<size_t>(*count); value += integers[2])
+      values.push_back(static_cast<int64_t>(value));
     return SetIntegers(node, values);
   }
   std::vector<float> values;
@@ -123,17 +126,15 @@ void ImportUnique(frontend::TfliteNode& node) {
   if (!x.is_constant() || x.dims.size() != 1)
     return node.Error("has an output whose size depends on data; only a constant vector is supported", node.input(0));
   const size_t element = BitWidth(x.type) / 8;
-  std::vector<Bytes> found;
+  std::map<std::string, int64_t> found;
   std::vector<int64_t> places;
   Bytes bytes;
   for (size_t i = 0; i < x.data->size(); i += element) {
-    const Bytes value(x.data->begin() + static_cast<ptrdiff_t>(i),
-                      x.data->begin() + static_cast<ptrdiff_t>(i + element));
-    const auto at = std::find(found.begin(), found.end(), value);
-    places.push_back(at - found.begin());
-    if (at != found.end()) continue;
-    found.push_back(value);
-    bytes.insert(bytes.end(), value.begin(), value.end());
+    const std::string value(x.data->begin() + static_cast<ptrdiff_t>(i),
+                            x.data->begin() + static_cast<ptrdiff_t>(i + element));
+    const auto [at, is_new] = found.emplace(value, static_cast<int64_t>(found.size()));
+    places.push_back(at->second);
+    if (is_new) bytes.insert(bytes.end(), value.begin(), value.end());
   }
   node.graph().tensor(node.output(0)).dims = {static_cast<int32_t>(found.size())};
   node.graph().tensor(node.output(1)).dims = x.dims;

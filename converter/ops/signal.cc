@@ -16,7 +16,7 @@ std::string InferWindow(const Graph& graph, const Node& node, std::vector<Tensor
   const Tensor& x = graph.tensor(node.inputs[0]);
   const Tensor& window = graph.tensor(node.inputs[1]);
   if (x.type != DataType::kInt16 || window.type != DataType::kInt16) return "operands must be int16";
-  if (x.dims.empty() || window.dims.size() != 1 || x.dims.back() % window.dims[0] != 0)
+  if (x.dims.empty() || window.dims.size() != 1 || window.dims[0] < 1 || x.dims.back() % window.dims[0] != 0)
     return "the last dimension of " + DimsText(x.dims) + " is no multiple of window " + DimsText(window.dims);
   outputs = {{x.type, x.dims}};
   return "";

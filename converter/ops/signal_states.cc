@@ -102,7 +102,8 @@ void ImportFramer(TfliteNode& node) {
   const auto prefill = options.Int("prefill", 0, 1);
   if (!size || !step || !prefill) return;
   const int32_t length = node.tensor(node.input(0)).dims.back();
-  if (length % *step != 0) return node.Error("takes a last dimension that is a multiple of its step", node.input(0));
+  if (length < 1 || length % *step != 0)
+    return node.Error("takes a last dimension that is a multiple of its step", node.input(0));
   if (*prefill != 0 && *size < *step) return node.Error("is filled before the first frame, so a frame is no step long");
   const int64_t frames = length / *step, missing = *prefill != 0 ? 0 : (*size + *step - 1) / *step - 1;
   if (frames * *size > kMaxCount) return node.Error("has more than 2^24 samples in its frames");

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "converter/base/saturate.h"
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
@@ -63,6 +64,8 @@ void Lower(const Node&, backend::StepBuilder& step) {
   if (!IsInteger(input.type)) {
     return step.Set(Op::kSoftmax, Numerics::kAny, schema::SoftmaxParams(beta, 0, 0, 0), node.inputs, node.outputs);
   }
+  if (!(beta >= 0) || std::isinf(beta))
+    return step.Error("an integer softmax has a beta of 0 or more", node.outputs[0]);
   if (input.type == DataType::kInt16) {
     if (ScaleOf(output) != 1.0f / 32768)
       return step.Error("an int16 softmax has output scale 1/32768", node.outputs[0]);
@@ -77,7 +80,7 @@ void Lower(const Node&, backend::StepBuilder& step) {
   if (step.numerics() == Numerics::kTflite) {
     const double real = std::min(static_cast<double>(beta) * scale * (1 << 26), 2147483647.0);
     const FixedMultiplier fixed = QuantizeMultiplier(real);
-    const auto radius = static_cast<int32_t>(std::floor(31.0 * (1 << 26) / std::ldexp(1.0, fixed.shift)));
+    const auto radius = Saturated<int32_t>(std::floor(31.0 * (1 << 26) / std::ldexp(1.0, fixed.shift)));
     const schema::SoftmaxParams params(beta, fixed.multiplier, fixed.shift, -radius);
     return step.Set(Op::kSoftmax, Numerics::kTflite, params, node.inputs, node.outputs);
   }

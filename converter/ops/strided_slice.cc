@@ -33,7 +33,7 @@ struct Spec {
   /// Value `i` for a dimension of `dim` cells; a count below 1 means none.
   Range For(size_t i, int64_t dim) const {
     const bool one = Has(options->shrink_axis_mask(), i);
-    Range r{0, 0, one ? 1 : stride[i]};
+    Range r{0, 0, one ? 1 : std::clamp(stride[i], -dim - 1, dim + 1)};  // What a longer one keeps; nothing overflows.
     const bool forward = r.stride > 0;
     r.begin = Has(options->begin_mask(), i) ? (forward ? 0 : dim - 1) : Resolved(begin[i], dim, forward);
     const int64_t last = Has(options->end_mask(), i) ? (forward ? dim : -1) : Resolved(end[i], dim, forward);

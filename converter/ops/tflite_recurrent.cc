@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/made_constant.h"
 #include "converter/ops/contraction.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/recurrent.h"
@@ -55,6 +56,7 @@ std::optional<Tensor> Stack(TfliteNode& node, int first, int count, const std::v
   for (int i = first; i < first + count; ++i) {
     const TensorId id = node.input(i);
     if (id == kNoTensor && real) {
+      if (!MayMake(node, stacked.type, {dims.begin(), dims.end()})) return std::nullopt;
       bytes.resize(bytes.size() + part_bytes);
       continue;
     }
@@ -285,6 +287,7 @@ void ImportBasicLstm(TfliteNode& node) {
   if (node.tensor(x).dims.size() != 2 || node.tensor(c).dims.size() != 2)
     return node.Error("its operands must have rank 2", x);
   const int32_t width = node.tensor(x).dims[1], cells = node.tensor(c).dims[1];
+  if (!MayMake(node, DataType::kFloat32, {4, cells}, c) || !MayMake(node, DataType::kFloat32, {4, width}, x)) return;
   const auto weights = Stack(node, 2, 1, {4 * cells, width + cells}, true);
   const auto biases = Stack(node, 3, 1, {4 * cells}, true);
   if (!weights || !biases) return;

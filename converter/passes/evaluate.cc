@@ -1,10 +1,12 @@
 #include "converter/passes/evaluate.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <utility>
 
 #include "converter/backend/step_call.h"
+#include "converter/ir/made_constant.h"
 #include "converter/passes/passes.h"
 #include "ports/reference/kernels.h"
 
@@ -38,9 +40,20 @@ class Memory {
   std::map<ir::TensorId, std::vector<Block>> blocks_;
 };
 
+/// Whether what is computed takes the memory of a constant that may be made, or little more than what it comes from
+/// (weights of another type).
+bool Fits(const ir::Graph& graph) {
+  constexpr int64_t kMostBytes = ir::kMostMadeElements * 8, kMostGrowth = 8;
+  int64_t read = 0, made = 0;
+  for (const ir::Tensor& t : graph.tensors) (t.is_constant() ? read : made) += t.byte_size();
+  return made <= std::max(kMostBytes, kMostGrowth * read);
+}
+
 }  // namespace
 
 std::optional<std::vector<ir::Bytes>> Evaluate(ir::Graph graph, Numerics numerics) {
+  constexpr uint64_t kMostWork = uint64_t{1} << 30;
+  if (!Fits(graph)) return std::nullopt;
   Diagnostics diagnostics;
   PassContext context{numerics, diagnostics};
   EliminateViews(graph, context);
@@ -52,7 +65,7 @@ std::optional<std::vector<ir::Bytes>> Evaluate(ir::Graph graph, Numerics numeric
     if (kernel == nullptr) return std::nullopt;
     backend::StepCall call(graph, step, [&](ir::TensorId id) { return memory.Address(id); });
     uint64_t work = 0;
-    if (!kernel->check(call.call(), work).ok()) return std::nullopt;
+    if (!kernel->check(call.call(), work).ok() || work > kMostWork) return std::nullopt;
     const KernelNeed need = kernel->need != nullptr ? kernel->need(call.call()) : KernelNeed();
     if (need.persistent != 0) return std::nullopt;
     std::vector<std::max_align_t> scratch(need.scratch / sizeof(std::max_align_t) + 1);

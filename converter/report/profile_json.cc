@@ -1,7 +1,6 @@
 // Profiles as text: a JSON object with one line a member and one line a step, so that changes show well as differences.
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
+#include "converter/base/json.h"
 #include "converter/report/profile.h"
 
 namespace takt::report {
@@ -131,12 +130,10 @@ std::string ProfileText(const Profile& profile) {
 }
 
 std::optional<Profile> ParseProfile(const std::string& text, std::string& problem) {
+  const std::optional<Json> json = ParseJson(text, problem);
+  if (!json) return std::nullopt;
   try {
-    const Json json = Json::parse(text);
-    return ReadProfile({json, ""});
-  } catch (const Json::parse_error& error) {
-    const auto end = text.begin() + static_cast<ptrdiff_t>(std::min(error.byte, text.size()));
-    problem = absl::StrCat("line ", 1 + std::count(text.begin(), end, '\n'), " is no JSON");
+    return ReadProfile({*json, ""});
   } catch (const Broken& broken) {
     problem = broken.rule;
   }

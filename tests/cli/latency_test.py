@@ -100,7 +100,7 @@ class Costs(CliTest):
     def test_faults(self):
         path = self.calibrate()
         convert = ("convert", MODEL, "-o", self.out / "a.takt", "--costs")
-        self.fails(1, ["is no file of step costs: is not JSON", "--write-costs"], *convert, self.image)
+        self.fails(1, ["is no file of step costs: line 1 is no JSON", "--write-costs"], *convert, self.image)
         self.fails(1, "has the costs of target host, not of cortex-m4", *convert, path, "--target", "cortex-m4")
         self.fails(1, "a machine states", *convert, path, "--target", "ethos-u55-128")
         costs = json.loads(path.read_text())

@@ -24,7 +24,8 @@ Conversion Convert(const std::string& nodes) {
       "int64 near = {9223372036854775805}, int64[1] first = {0}, int64[1] second = {1}, int64[1] end = {1000},\n"
       "int64[1] far = {9223372036854775807}, int64[1] far_back = {-9223372036854775807}, int64[3] list = {5, 6, 7},\n"
       "int64[1, 3] row = {10, 20, 30}, int64[3, 1] column = {1, 2, 3}, int64[1, 1] single = {4}, int64[0] empty = {},\n"
-      "bool[3] choice = {1, 0, 1}, int64[2] many = {2147483648, 2147483648}, int64[1] wrapped = {4294967297}> {\n" +
+      "bool[3] choice = {1, 0, 1}, int64[2] many = {2147483648, 2147483648}, int64[1] wrapped = {4294967297},\n"
+      "int64[1] tiles = {2147483648}, int64 count = {16777217}, int64[2] pair = {0, 1}> {\n" +
       nodes + "}";
   onnx::ModelProto model;
   const auto status = onnx::OnnxParser(text.c_str()).Parse(model);
@@ -71,6 +72,9 @@ TEST(OnnxFold, RefusesWhatIsTooLargeOrEmpty) {
       {"y = ConstantOfShape <value = int64[2] {1, 2}> (second)\n", "has 2 elements; it must have one"},
       {"y = Range (back, most, one)\n", "at most 2^20 elements"},
       {"y = Add (empty, one)\n", "dimension 0"},
+      {"y = OneHot (list, count, pair)\n", "depth must be 1 to 2^24"},
+      {"y = Tile (list, tiles)\n", "would make a constant [3, 2147483648] of int32, 25769803776 bytes"},
+      {"y = Expand (first, many)\n", "would make a constant [1, 2147483648] of int32"},
   };
   for (const auto& [nodes, message] : cases) {
     SCOPED_TRACE(nodes);

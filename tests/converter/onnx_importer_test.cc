@@ -97,7 +97,7 @@ TEST(OnnxImporter, RefusesWhatItCannotRead) {
          auto* type = b.model().mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
          for (int i = 0; i < 4; ++i) type->mutable_shape()->mutable_dim(i)->set_dim_value(1 << 20);
        },
-       "at most 2^31 elements"},
+       "fewer than 2^31 elements"},
       {"if without a branch", [](OnnxBuilder& b) { SetControl(b, "If", "then_branch"); }, "else_branch"},
       {"loop of other values", [](OnnxBuilder& b) { SetControl(b, "Loop", "body"); }, "number of inputs or outputs"},
       {"scan of nothing", [](OnnxBuilder& b) { SetControl(b, "Scan", "body"); }, "number of inputs or outputs"},
@@ -124,6 +124,14 @@ TEST(OnnxImporter, ShapeOptionFixesDynamicInputs) {
   frontend::OnnxOptions onnx;
   onnx.shapes["x"] = {1, 3, 8, 8};
   EXPECT_EQ(Errors(Convert(b, onnx)), "");
+}
+
+TEST(OnnxImporter, AnInputMadeConstantHasALimit) {
+  frontend::OnnxOptions onnx;
+  onnx.shapes["x"] = {1, 3, 1 << 14, 1 << 14};
+  onnx.constants["x"] = {0};
+  EXPECT_TRUE(Contains(Errors(Convert(test::SmallCnn(), onnx)),
+                       "x: error: would make a constant [1, 3, 16384, 16384] of float32, 3221225472 bytes"));
 }
 
 TEST(OnnxLayout, CnnHasOnlyTheInputsTranspose) {

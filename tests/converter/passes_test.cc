@@ -93,6 +93,12 @@ TEST(ConstantFolding, LeavesWhatReadsInputs) {
                         "inputs %0\noutputs %2\n%2 = add(%0, %1) {activation = \"none\", function = \"add\"}\n"));
 }
 
+TEST(ConstantFolding, LeavesWhatIsLargerThanAMadeConstant) {
+  ExpectUnchanged(passes::FoldConstants,
+                  Graph({"int8[1]", "int8[1] = [3]", "int8[1000000000]"},
+                        "inputs %0\noutputs %2\n%2 = pad(%1) {after = [999999999], before = [0]}\n"));
+}
+
 std::string AddThenClamp(const std::string& activation, const std::string& min, const std::string& max,
                          const std::string& outputs = "%3", const std::string& clamped = kInt8) {
   return Graph({kInt8, kInt8, kInt8, clamped},

@@ -34,7 +34,7 @@ TEST(StepCosts, WhatIsWrongInAFileIsNamed) {
   struct {
     const char *before, *after, *problem;
   } const cases[] = {
-      {"{", "[", "is not JSON"},
+      {"{", "[", "line 2 is no JSON"},
       {R"("target": "host",)", "", "target is missing"},
       {R"("host")", "7", "target wants a string, has 7"},
       {"1000000000", "0", "clock_hz wants an integer from 1 to 100000000000, has 0"},

@@ -104,7 +104,7 @@ TEST(Machine, ABufferMayBeGivenAsItsBytes) {
 
 TEST(Machine, ErrorsNameKeyRuleAndRemedy) {
   const std::string_view preset = *PresetJson("ethos-u55-128");
-  EXPECT_NE(ErrorsOf("{", {}).find("is not JSON"), std::string::npos);
+  EXPECT_NE(ErrorsOf("{", {}).find("line 1 is no JSON"), std::string::npos);
   EXPECT_NE(ErrorsOf("{}", {}).find("clock_hz: error: is missing; add it"), std::string::npos);
   EXPECT_NE(ErrorsOf(preset, {"array.wodth=4"}).find("array.wodth: error: is not a key of this section; it has: "),
             std::string::npos);

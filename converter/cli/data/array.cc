@@ -43,11 +43,12 @@ std::vector<double> Numbers(const std::string& path, const Array& array, size_t 
 void CheckDims(const std::string& path, const Array& array) {
   const size_t width = BitWidth(array.type) / 8;
   size_t elements = 1;
+  bool more = false;  // Than there are.
   for (const size_t dim : array.dims) {
-    if (dim != 0 && elements > array.bytes.size() / dim) elements = array.bytes.size() + 1;  // More than there are.
+    more = more || (dim != 0 && elements > array.bytes.size() / dim);
     elements *= dim;
   }
-  if (elements > array.bytes.size() || elements * width != array.bytes.size()) {
+  if (more || elements * width != array.bytes.size()) {
     throw InputError(absl::StrCat(path, ": says it holds ", absl::StrJoin(array.dims, "x"), " elements, and has ",
                                   array.bytes.size(), " bytes of ", width, " each; it is cut off or no such file"));
   }

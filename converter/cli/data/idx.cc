@@ -12,8 +12,6 @@
 namespace takt::cli {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 32;
-
 constexpr std::pair<uint8_t, DataType> kCodes[] = {{0x08, DataType::kUint8},
                                                    {0x09, DataType::kInt8},
                                                    {0x0B, DataType::kInt16},
@@ -50,7 +48,7 @@ Array ReadIdx(const std::string& path, std::span<const uint8_t> file) {
   return array;
 }
 
-std::vector<uint8_t> ReadPlainOrGzip(const std::string& path) {
+std::vector<uint8_t> ReadPlainOrGzip(const std::string& path, size_t most) {
   std::vector<uint8_t> bytes = ReadFile(path);
   if (bytes.size() < 2 || bytes[0] != 0x1F || bytes[1] != 0x8B) return bytes;
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), &gzclose);
@@ -62,7 +60,8 @@ std::vector<uint8_t> ReadPlainOrGzip(const std::string& path) {
     got = file != nullptr ? gzread(file.get(), bytes.data() + at, kChunk) : -1;
     if (got < 0) throw InputError(absl::StrCat(path, ": is damaged; compress it again with gzip"));
     bytes.resize(at + static_cast<size_t>(got));
-    if (bytes.size() > kMostBytes) throw InputError(absl::StrCat(path, ": takes more than 4 GiB; split it"));
+    if (bytes.size() > most)
+      throw InputError(absl::StrCat(path, ": takes more than ", most, " bytes when unpacked; split it"));
   }
   int error = Z_OK;
   gzerror(file.get(), &error);

@@ -14,8 +14,8 @@ bool IsIdx(std::span<const uint8_t> file);
 /// Throws InputError if it is cut off or of a type without a tensor's type.
 Array ReadIdx(const std::string& path, std::span<const uint8_t> file);
 
-/// The bytes of a file, decompressed if gzip made it (at most 4 GiB); throws InputError.
-std::vector<uint8_t> ReadPlainOrGzip(const std::string& path);
+/// The bytes of a file, decompressed if gzip made it (at most `most`); throws InputError.
+std::vector<uint8_t> ReadPlainOrGzip(const std::string& path, size_t most = size_t{1} << 32);
 
 }  // namespace takt::cli
 

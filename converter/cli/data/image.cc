@@ -22,19 +22,41 @@ bool IsImageName(const std::string& path) {
   return false;
 }
 
-/// Before any of them is decoded.
+namespace {
+
 constexpr int64_t kMostPixels = int64_t{1} << 26;
+
+/// Pixels that a byte of a file can stand for: of BMP and PNM at least a bit is stored for each, JPEG has a bit or more
+/// for a block of 64, and PNG packs bits with deflate, 1032 bytes in one at best.
+int64_t PixelsPerByte(std::span<const uint8_t> file) {
+  const uint8_t first = file.empty() ? 0 : file[0];
+  return first == 'P' || first == 'B' ? 8 : first == 0xFF ? 512 : 8256;
+}
+
+/// Before any pixel is decoded.
+void CheckSize(const std::string& path, std::span<const uint8_t> file, int w, int h) {
+  const int64_t pixels = int64_t{w} * h;
+  if (pixels > kMostPixels)
+    throw InputError(
+        absl::StrCat(path, ": has ", w, "x", h, " pixels; more than 64 million are not read, scale it down"));
+  if (pixels / PixelsPerByte(file) > static_cast<int64_t>(file.size()))
+    throw InputError(absl::StrCat(path, ": says it has ", w, "x", h, " pixels, which its ", file.size(),
+                                  " bytes cannot hold; it is cut off"));
+}
+
+}  // namespace
 
 Array ReadImage(const std::string& path, std::span<const uint8_t> file, int height, int width, int channels) {
   int w = 0, h = 0, stored = 0;
   const auto size = static_cast<int>(std::min<size_t>(file.size(), INT_MAX));
-  if (stbi_info_from_memory(file.data(), size, &w, &h, &stored) != 0 && int64_t{w} * h > kMostPixels)
-    throw InputError(
-        absl::StrCat(path, ": has ", w, "x", h, " pixels; more than 64 million are not read, scale it down"));
+  if (stbi_info_from_memory(file.data(), size, &w, &h, &stored) != 0) CheckSize(path, file, w, h);
+  if (!file.empty() && file[0] == 'P' && stbi_is_16_bit_from_memory(file.data(), size) != 0)
+    throw InputError(absl::StrCat(path, ": has more than 255 levels, which stb misreads of PGM and PPM; save 8 bits"));
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
       stbi_load_from_memory(file.data(), size, &w, &h, &stored, channels), &stbi_image_free);
-  if (pixels == nullptr) {
-    throw InputError(absl::StrCat(path, ": can't be read as a picture (", stbi_failure_reason(),
+  if (pixels == nullptr || w < 1 || h < 1) {
+    throw InputError(absl::StrCat(path, ": can't be read as a picture (",
+                                  pixels == nullptr ? stbi_failure_reason() : "it has no pixels",
                                   "); PNG, JPEG, BMP, PGM and PPM can"));
   }
   Array image{

@@ -3,6 +3,7 @@
 #include <zip.h>
 
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -17,7 +18,7 @@ namespace takt::cli {
 namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
-constexpr uint64_t kMostMemberBytes = uint64_t{1} << 32;
+constexpr uint64_t kMostBytes = uint64_t{1} << 32;
 constexpr uint64_t kMostRatio = 1032;  // Deflate packs no better.
 
 /// NumPy's codes, without the byte order.
@@ -71,13 +72,15 @@ std::vector<size_t> Dims(const std::string& path, std::string_view header) {
   return dims;
 }
 
-Array ReadMember(const std::string& path, zip_t* archive, zip_uint64_t index, std::string& name) {
+/// `room`: the bytes that the members may still take.
+Array ReadMember(const std::string& path, zip_t* archive, zip_uint64_t index, uint64_t& room, std::string& name) {
   zip_stat_t stat;
   const auto fail = [&](const char* why) { return InputError(absl::StrCat(path, ": ", why, "; save it again")); };
   if (zip_stat_index(archive, index, 0, &stat) != 0) throw fail(zip_strerror(archive));
   name = stat.name;
-  if (stat.size > kMostMemberBytes) throw fail("a member takes more than 4 GiB");
-  if (stat.size / kMostRatio > stat.comp_size) throw fail("a member says that it has more than its bytes can hold");
+  if (stat.size > room)
+    throw fail("its members say that they have more than 4 GiB, or more than the archive's bytes can hold");
+  room -= stat.size;
   const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen_index(archive, index, 0), &zip_fclose);
   if (file == nullptr) throw fail(zip_strerror(archive));
   std::vector<uint8_t> bytes(stat.size);
@@ -128,11 +131,14 @@ std::map<std::string, Array> ReadNpz(const std::string& path) {
   const std::unique_ptr<zip_t, void (*)(zip_t*)> archive(zip_open(path.c_str(), ZIP_RDONLY, &error), &zip_discard);
   if (archive == nullptr)
     throw InputError(absl::StrCat(path, ": is no zip archive, or damaged; save it with numpy.savez"));
+  std::error_code ignored;
+  const uint64_t bytes = std::filesystem::file_size(path, ignored);
+  uint64_t room = bytes > kMostBytes / kMostRatio ? kMostBytes : bytes * kMostRatio;
   std::map<std::string, Array> arrays;
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
     std::string name;
-    Array array = ReadMember(path, archive.get(), static_cast<zip_uint64_t>(i), name);
+    Array array = ReadMember(path, archive.get(), static_cast<zip_uint64_t>(i), room, name);
     arrays.emplace(std::string(absl::StripSuffix(name, ".npy")), std::move(array));
   }
   return arrays;

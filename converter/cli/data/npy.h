@@ -18,7 +18,8 @@ Array ReadNpy(const std::string& path, std::span<const uint8_t> file);
 /// The bytes of an array of `type`; throws InputError if it is of another.
 std::vector<uint8_t> NpyData(const std::string& path, std::span<const uint8_t> file, DataType type);
 
-/// Arrays by name. Throws InputError if the archive is damaged or one of its members takes more than 4 GiB.
+/// Arrays by name. Throws InputError if the archive is damaged, or takes more than 4 GiB, or more than its bytes can
+/// hold.
 std::map<std::string, Array> ReadNpz(const std::string& path);
 
 }  // namespace takt::cli

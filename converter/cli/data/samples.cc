@@ -5,12 +5,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "converter/cli/data/idx.h"
 #include "converter/cli/data/image.h"
+#include "converter/cli/data/labels.h"
 #include "converter/cli/data/npy.h"
 #include "converter/cli/files.h"
 
@@ -224,8 +222,7 @@ void Samples::OpenArchive(const SampleOptions& options, const std::vector<InputS
   for (const char* name : {"labels", "y"}) {
     const auto found = arrays.find(name);
     if (found == arrays.end() || !labels_.empty()) continue;
-    const auto values = Numbers(options.path, found->second, 0, found->second.elements());
-    labels_.assign(values.begin(), values.end());
+    labels_ = LabelsOf(options.path, found->second);
   }
 }
 
@@ -254,31 +251,6 @@ std::vector<std::vector<float>> Samples::Load(size_t index) {
   std::vector<std::vector<float>> values;
   for (const auto& source : sources_) values.push_back(source->Load(index));
   return values;
-}
-
-std::vector<int64_t> ReadLabels(const std::string& path) {
-  const std::vector<uint8_t> bytes = ReadPlainOrGzip(path);
-  std::vector<int64_t> labels;
-  if (IsNpy(bytes) || IsIdx(bytes)) {
-    const Array array = IsNpy(bytes) ? ReadNpy(path, bytes) : ReadIdx(path, bytes);
-    const std::vector<double> values = Numbers(path, array, 0, array.elements());
-    labels.assign(values.begin(), values.end());
-    return labels;
-  }
-  const absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  size_t line = 0;
-  for (const absl::string_view row : absl::StrSplit(text, '\n')) {
-    ++line;
-    const absl::string_view field = absl::StripAsciiWhitespace(row.substr(row.rfind(',') + 1));
-    int64_t label = 0;
-    if (absl::SimpleAtoi(field, &label)) {
-      labels.push_back(label);
-    } else if (!field.empty() && line != 1) {
-      throw InputError(absl::StrCat(path, ": line ", line, " ends with '", std::string(field), "', which is no label"));
-    }
-  }
-  if (labels.empty()) throw InputError(absl::StrCat(path, ": holds no labels: idx, .npy, or one number a line"));
-  return labels;
 }
 
 }  // namespace takt::cli

@@ -51,10 +51,6 @@ class Samples {
   size_t count_ = 0;
 };
 
-/// One label a sample: idx, .npy, or text with one a line (the last field of a CSV; a first line without a number is a
-/// header). Throws InputError.
-std::vector<int64_t> ReadLabels(const std::string& path);
-
 }  // namespace takt::cli
 
 #endif  // TAKT_CONVERTER_CLI_DATA_SAMPLES_H_

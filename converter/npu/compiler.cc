@@ -11,6 +11,7 @@
 #include "converter/backend/step_call.h"
 #include "converter/npu/job_builder.h"
 #include "converter/npu/partition.h"
+#include "engine/hal/device.h"
 
 namespace takt::npu {
 namespace {
@@ -325,9 +326,10 @@ Compilation Compiler::Run() {
   }
   Close(std::exchange(group_, {}));
   RefuseLongSteps();
-  if (made_.jobs.size() > kMaxJobs) {
-    diagnostics_.Error({graph_.name, -1, "", ""}, absl::StrCat("takes ", made_.jobs.size(), " jobs, a device keeps ",
-                                                               kMaxJobs, "; allow longer steps (--max-step-us)"));
+  if (made_.jobs.size() > Device::kMaxJobs) {
+    diagnostics_.Error({graph_.name, -1, "", ""},
+                       absl::StrCat("takes ", made_.jobs.size(), " jobs, a device keeps ", Device::kMaxJobs,
+                                    "; allow longer steps (--max-step-us)"));
   }
   made_.device.second.insert(memory_.spilled.begin(), memory_.spilled.end());
   made_.device.second_memory = machine_.memories[machine_.spill_memory].name;

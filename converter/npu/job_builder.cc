@@ -27,15 +27,6 @@ std::vector<TensorId> Operands(const Layer& layer) {
 
 }  // namespace
 
-Located Root(const ir::Graph& graph, TensorId id) {
-  Located at{id, 0};
-  while (graph.tensor(at.root).view) {
-    at.offset += graph.tensor(at.root).view->offset_bytes;
-    at.root = graph.tensor(at.root).view->base;
-  }
-  return at;
-}
-
 /// A root that only this group's layers touch needs no memory of the plan's own.
 void JobBuilder::FindUses() {
   FuseMoves(graph_, steps_, group_.layers);

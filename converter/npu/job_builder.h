@@ -13,13 +13,6 @@ namespace takt::npu {
 /// Of a job's own tensors in its workspaces.
 inline constexpr int64_t kWorkspaceAlignment = 16;
 
-/// The tensor that `id` is a dense view of, and where in it.
-struct Located {
-  ir::TensorId root;
-  int64_t offset;
-};
-Located Root(const ir::Graph& graph, ir::TensorId id);
-
 /// Parts of layers in the order in which one job runs them; their steps follow each other.
 struct Group {
   std::vector<CompiledLayer> layers;

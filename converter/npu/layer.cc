@@ -58,12 +58,6 @@ bool IsPool(const ir::Graph& graph, const backend::StepSpec& step) {
          std::abs(static_cast<double>(p.scale()) * static_cast<double>(cells) - 1) <= 0x1p-22;
 }
 
-/// The tensor whose memory `id` is, or is a part of.
-ir::TensorId Memory(const ir::Graph& graph, ir::TensorId id) {
-  while (graph.tensor(id).view) id = graph.tensor(id).view->base;
-  return id;
-}
-
 bool GoesForwards(const Tensor& t) {
   return !t.view || std::ranges::all_of(t.view->strides, [](int64_t stride) { return stride >= 0; });
 }
@@ -80,7 +74,7 @@ const Constraint kConstraints[] = {
        if (!IsMove(s.op)) return true;
        const Tensor &x = g.tensor(s.inputs[0]), &y = g.tensor(s.outputs[0]);
        return BitWidth(x.type) % 8 == 0 && GoesForwards(x) && GoesForwards(y) &&
-              Memory(g, s.inputs[0]) != Memory(g, s.outputs[0]);
+              Root(g, s.inputs[0]).root != Root(g, s.outputs[0]).root;
      }},
     {"activations are int8, or int16 if the machine computes int16x8, unless they are only moved",
      [](const ir::Graph& g, const backend::StepSpec& s, const Machine& m) {
@@ -228,6 +222,15 @@ void SetMove(const ir::Graph& graph, const backend::StepSpec& step, Layer& l) {
 uint64_t Layer::macs() const {
   if (kind == LayerKind::kAdd || kind == LayerKind::kPool || kind == LayerKind::kMove) return 0;
   return out_elements() * kernel_h * kernel_w * (kind == LayerKind::kDepthwise ? 1 : channels);
+}
+
+Located Root(const ir::Graph& graph, ir::TensorId id) {
+  Located at{id, 0};
+  while (graph.tensor(at.root).view) {
+    at.offset += graph.tensor(at.root).view->offset_bytes;
+    at.root = graph.tensor(at.root).view->base;
+  }
+  return at;
 }
 
 std::vector<const char*> ConstraintTexts() {

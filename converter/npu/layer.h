@@ -15,7 +15,8 @@ namespace takt::npu {
 
 enum class LayerKind { kConvolution, kDepthwise, kPool, kAdd, kMove };
 
-/// Bytes between the rows, the pixels and the channels of an image; those that are only read may have channels apart.
+/// Elements between the rows, the pixels and the channels of an image; those that are only read may have channels
+/// apart.
 struct Pitch {
   uint32_t row = 0, pixel = 0, channel = 1;
 };
@@ -60,6 +61,13 @@ struct Layer {
   /// Of bias and requantization of one output channel.
   uint64_t parameter_bytes() const { return BiasBytes(type, stage) + TableEntryBytes(stage); }
 };
+
+/// The tensor that `id` is a view of, and at which byte it begins there.
+struct Located {
+  ir::TensorId root;
+  int64_t offset;
+};
+Located Root(const ir::Graph& graph, ir::TensorId id);
 
 /// What a step must meet to run on the NPU, in the order in which it is asked; CONSTRAINTS.md is made of it.
 std::vector<const char*> ConstraintTexts();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "converter/npu/job_builder.h"
 #include "converter/npu/moves.h"
 
 namespace takt::npu {
@@ -25,19 +24,16 @@ std::optional<ImagePart> PartIn(const ir::Tensor& t) {
   const size_t rank = t.dims.size();
   if (rank > kRank || BitWidth(t.type) != 8) return std::nullopt;
   uint32_t dims[kRank] = {1, 1, 1, 1};
-  int64_t strides[kRank] = {};
-  const bool strided = t.view && !t.view->strides.empty();
-  int64_t dense = 1;
-  for (size_t i = rank; i-- > 0;) {
-    const size_t at = kRank - rank + i;
-    dims[at] = static_cast<uint32_t>(t.dims[i]);
-    strides[at] = strided ? t.view->strides[i] : dense;
-    dense *= t.dims[i];
+  uint32_t strides[kRank] = {};
+  const std::vector<uint32_t> bytes = ByteStrides(t);
+  for (size_t i = 0; i < rank; ++i) {
+    dims[kRank - rank + i] = static_cast<uint32_t>(t.dims[i]);
+    strides[kRank - rank + i] = bytes[i];
   }
   ImagePart part{dims[1], dims[2], dims[3], {}};
   if (dims[0] != 1 || (part.channels > 1 && strides[3] != 1)) return std::nullopt;
-  part.pitch.pixel = part.width > 1 ? static_cast<uint32_t>(strides[2]) : part.channels;
-  part.pitch.row = part.height > 1 ? static_cast<uint32_t>(strides[1]) : part.width * part.pitch.pixel;
+  part.pitch.pixel = part.width > 1 ? strides[2] : part.channels;
+  part.pitch.row = part.height > 1 ? strides[1] : part.width * part.pitch.pixel;
   return part;
 }
 

@@ -175,14 +175,19 @@ Copies StoreCopies(const Layer& layer, const std::vector<Part>& parts, Address t
   return CopiesOf(tile, Plus(memory, at), layer.element_bytes, axes, true);
 }
 
-uint64_t CommandsOf(const Layer& layer, uint32_t rows, uint32_t columns, uint32_t channels) {
+TileMove WholeTile(const Layer& layer, uint32_t rows, uint32_t columns, uint32_t channels) {
+  constexpr Address kMemory{kFirstBase};
   Layer whole = layer;
   for (MoveAxis& axis : whole.axes) axis.before = 0, axis.inner = axis.size;
-  const bool padded = std::ranges::any_of(layer.axes, &MoveAxis::padded);
   const uint32_t at_once = RowsAtOnce(layer, rows);
   const std::vector<Part> parts = PartsOf(whole, {0, at_once}, {0, columns}, {0, channels});
-  const uint64_t loads = LoadCopies(whole, parts, {}, {}).count(), stores = StoreCopies(whole, parts, {}, {}).count();
-  return rows / at_once * (std::max(loads, stores) + (padded ? 2 : 0));
+  return {LoadCopies(whole, parts, kMemory, {}), StoreCopies(whole, parts, {}, kMemory), rows / at_once};
+}
+
+uint64_t CommandsOf(const Layer& layer, uint32_t rows, uint32_t columns, uint32_t channels) {
+  const TileMove tile = WholeTile(layer, rows, columns, channels);
+  const bool padded = std::ranges::any_of(layer.axes, &MoveAxis::padded);
+  return tile.times * (std::max(tile.load.count(), tile.store.count()) + (padded ? 2 : 0));
 }
 
 std::vector<uint8_t> PackPadding(const Layer& layer, uint32_t bytes) {

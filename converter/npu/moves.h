@@ -11,14 +11,15 @@ namespace takt::npu {
 /// Whether the op moves elements and leaves their values alone.
 bool IsMove(Op op);
 std::vector<uint32_t> ByteStrides(const ir::Tensor& t);
-/// The loops of a copy or a transpose, y's outermost dimension first; those that stay together are one. At least three.
+/// The loops of a move, y's outermost dimension first; those that stay together are one. At least three.
 std::vector<MoveAxis> AxesOf(const ir::Graph& graph, const backend::StepSpec& step);
 
-/// A copy that runs `count` times, with other addresses.
+/// A loop over runs of bytes; how far apart they are on each side.
 struct CopyAxis {
-  uint32_t size = 1, from = 0, to = 0;  ///< Bytes from one to the next.
+  uint32_t size = 1, from = 0, to = 0;
 };
 using CopyAxes = std::vector<CopyAxis>;
+/// A copy that runs `count` times, with other addresses.
 struct Copies {
   Copy copy;
   CopyAxes repeats;  ///< One of size 0: there is nothing to copy.
@@ -42,6 +43,12 @@ uint32_t RowsAtOnce(const Layer& layer, uint32_t rows);
 /// What a tile takes of x, to its place on chip, where the tile is dense and in y's order; none of its padding.
 Copies LoadCopies(const Layer& layer, const std::vector<Part>& parts, Address memory, Address tile);
 Copies StoreCopies(const Layer& layer, const std::vector<Part>& parts, Address tile, Address memory);
+/// How a whole tile goes from base 0 to a slot and back, padding moved like the rest: as often as `times`.
+struct TileMove {
+  Copies load, store;
+  uint64_t times;
+};
+TileMove WholeTile(const Layer& layer, uint32_t rows, uint32_t columns, uint32_t channels);
 /// Commands that a tile takes on the pipe that takes most.
 uint64_t CommandsOf(const Layer& layer, uint32_t rows, uint32_t columns, uint32_t channels);
 /// Elements of the layer's padding, side by side.

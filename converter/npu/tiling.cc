@@ -148,17 +148,13 @@ class Estimator {
   /// Of whole tiles, which those at the edges are taken for; padding is moved like the rest.
   uint64_t Moving(const Tiling& t) const {
     const uint64_t tiles = TileCount(l_, t);
-    Layer whole = l_;
-    for (MoveAxis& axis : whole.axes) axis.before = 0, axis.inner = axis.size;
-    const uint32_t rows = RowsAtOnce(l_, t.out_height);
-    const std::vector<Part> parts = PartsOf(whole, {0, rows}, {0, t.out_width}, {0, t.out_channels});
+    const TileMove tile = WholeTile(l_, t.out_height, t.out_width, t.out_channels);
     const auto ticks = [&](Pipe pipe, uint8_t memory, const Copies& copies) {
       const StreamHeader header{.base_memory = {memory}};
-      const uint64_t count = tiles * CeilDiv(t.out_height, rows) * copies.count();
-      return count * TransferTicks(m_, pipe, TrafficOf(m_, header, copies.copy));
+      return tiles * tile.times * copies.count() * TransferTicks(m_, pipe, TrafficOf(m_, header, copies.copy));
     };
-    const Ticks load = ticks(m_.feature_pipe, l_.x_memory, LoadCopies(whole, parts, {kFirstBase}, {}));
-    const Ticks store = ticks(Pipe::kStore, l_.y_memory, StoreCopies(whole, parts, {}, {kFirstBase}));
+    const Ticks load = ticks(m_.feature_pipe, l_.x_memory, tile.load);
+    const Ticks store = ticks(Pipe::kStore, l_.y_memory, tile.store);
     const Ticks latency =
         LatencyTicks(m_, {.memory = l_.x_memory}) + LatencyTicks(m_, {.memory = l_.y_memory, .write = true});
     return std::max({load, store, Round(Buffer::kOutput, load + store + tiles * latency)}) + (load + store) / tiles;

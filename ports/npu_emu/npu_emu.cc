@@ -5,8 +5,6 @@
 namespace takt::npu {
 namespace {
 
-static_assert(kMaxJobs == Device::kMaxJobs, "what the compiler keeps to");
-
 constexpr uint32_t kAlignment = 64;
 constexpr uint32_t Align(uint32_t n) {
   return (n + kAlignment - 1) & ~(kAlignment - 1);

@@ -42,6 +42,12 @@ class SharedDeviceTest : public test::SchedulerTest {
     scheduler_.Release(i);
     Run(2);
   }
+  /// Task 0 has its job on the device, for which task 1 waits.
+  void SubmitAndWait() {
+    Submit(0);
+    scheduler_.Release(1);
+    Run(1);
+  }
   int8_t Output(size_t i) const { return nets_[i]->net.output(0).as<int8_t>()[0]; }
   void ExpectRightRuns() {
     for (size_t i = 0; i < nets_.size(); ++i) {
@@ -60,9 +66,7 @@ class SharedDeviceTest : public test::SchedulerTest {
 
 TEST_F(SharedDeviceTest, TheMoreUrgentJobGoesNext) {
   Start(3);
-  Submit(0);
-  scheduler_.Release(1);
-  Run(1);
+  SubmitAndWait();
   scheduler_.Release(2);
   scheduler_.RunUntilIdle();
   EXPECT_EQ(device_->log, "s0d0s2d2s1d1") << "one network's jobs at a time, though the queue holds eight";
@@ -97,9 +101,7 @@ TEST_F(SharedDeviceTest, AFailedJobFailsItsOwnNetworkOnly) {
 
 TEST_F(SharedDeviceTest, ACancelledNetworkEndsItsOwnJobsOnly) {
   Start(2);
-  Submit(0);
-  scheduler_.Release(1);
-  Run(1);
+  SubmitAndWait();
   nets_[1]->net.Cancel();  // Waits for the device.
   scheduler_.RunUntilIdle();
   EXPECT_EQ(seen_[1].code(), StatusCode::kCancelled);
@@ -107,9 +109,7 @@ TEST_F(SharedDeviceTest, ACancelledNetworkEndsItsOwnJobsOnly) {
   EXPECT_EQ(Output(0), 105);
 
   device_->log.clear();
-  Submit(0);
-  scheduler_.Release(1);
-  Run(1);
+  SubmitAndWait();
   nets_[0]->net.Cancel();  // Has its job there.
   scheduler_.RunUntilIdle();
   EXPECT_EQ(seen_[0].code(), StatusCode::kCancelled);
@@ -120,9 +120,7 @@ TEST_F(SharedDeviceTest, ACancelledNetworkEndsItsOwnJobsOnly) {
 
 TEST_F(SharedDeviceTest, AResetFailsTheRunsThatLoseAJob) {
   Start(2);
-  Submit(0);
-  scheduler_.Release(1);
-  Run(1);
+  SubmitAndWait();
   ASSERT_EQ(device_->Reset(), Status());
   EXPECT_EQ(nets_[1]->net.Step(1), Progress::kFailed) << "not prepared";
   for (const auto& net : nets_) ASSERT_EQ(net->net.PrepareJobs(), Status());
@@ -131,9 +129,7 @@ TEST_F(SharedDeviceTest, AResetFailsTheRunsThatLoseAJob) {
   EXPECT_EQ(seen_[1], Status(StatusCode::kInvalidState, Site::kDeviceState, 1, 1));
   ExpectRightRuns();
 
-  Submit(0);
-  scheduler_.Release(1);
-  Run(1);
+  SubmitAndWait();
   ASSERT_EQ(device_->Reset(), Status());
   for (const auto& net : nets_) ASSERT_EQ(net->net.PrepareJobs(), Status());
   scheduler_.RunUntilIdle();

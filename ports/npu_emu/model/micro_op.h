@@ -47,7 +47,6 @@ inline constexpr uint32_t kMaxLoopDepth = 4;
 inline constexpr uint32_t kStepRegisters = 4;  ///< Register 0 is always zero.
 inline constexpr uint8_t kFirstBase = 16;  ///< Spaces below it are on-chip buffers, space 16 + i is the job's base i.
 inline constexpr uint32_t kMaxBases = 16;
-inline constexpr uint32_t kMaxJobs = 1024;  ///< That a device keeps prepared.
 
 struct Address {
   uint8_t space = 0;

@@ -13,8 +13,8 @@ namespace takt::ir {
 
 inline constexpr int64_t kMostMadeElements = int64_t{1} << 24;
 
-/// Why a constant of these dims is not made: "would make a constant [65536, 65536] of boolean, 4294967296 bytes; …". Empty
-/// if it is.
+/// Why a constant of these dims is not made: "would make a constant [65536, 65536] of boolean, 4294967296 bytes; …".
+/// Empty if it is.
 std::string WhyNotMade(DataType type, const std::vector<int64_t>& dims);
 
 /// Whether the operator of `node` (a TfliteNode or OnnxNode) may make a constant; if not, reports it at `named`.

@@ -13,8 +13,8 @@
 #include "converter/frontend/onnx_operators.h"
 #include "converter/frontend/onnx_tensor.h"
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::frontend {
 namespace {
@@ -150,16 +150,10 @@ bool Importer::ReadDims(const onnx::ValueInfoProto& input, ir::Tensor& tensor) {
       tensor.dims.push_back(static_cast<int32_t>(size));
     }
   }
-  int64_t count = 1;
-  for (int32_t dim : tensor.dims) {
-    if (dim < 1 || count > std::numeric_limits<int32_t>::max() / dim) {
-      return Error("has dimension " + std::to_string(dim) +
-                       "; dimensions are positive and a tensor has fewer than 2^31 elements",
-                   input.name()),
-             false;
-    }
-    count *= dim;
-  }
+  for (const int32_t dim : tensor.dims)
+    if (dim < 1)
+      return Error("has dimension " + std::to_string(dim) + "; dimensions are positive", input.name()), false;
+  if (const std::string wrong = ir::WhyTooLarge(tensor.dims); !wrong.empty()) return Error(wrong, input.name()), false;
   if (tensor.dims.size() > kMaxRank) return Error("has more than 6 dimensions", input.name()), false;
   return true;
 }

@@ -8,14 +8,9 @@
 #include "converter/frontend/onnx_tensor.h"
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::frontend {
-namespace {
-
-constexpr int64_t kMaxElements = std::numeric_limits<int32_t>::max();
-
-}  // namespace
-
 OnnxNode::OnnxNode(const onnx::NodeProto& proto, int opset, int index, std::vector<ir::TensorId> inputs,
                    ir::Graph& graph, Diagnostics& diagnostics, OnnxSubgraphs* subgraphs)
     : proto_(proto),
@@ -213,7 +208,7 @@ std::vector<ir::TensorId> OnnxNode::EmitSeveral(Op op, std::vector<ir::TensorId>
     node.outputs.push_back(graph_.AddTensor(std::move(outputs[i])));
   }
   std::vector<ir::TensorType> types;
-  const std::string wrong = ir::FindOpDef(op).infer(graph_, node, types);
+  const std::string wrong = ir::InferTypes(graph_, node, types);
   if (!wrong.empty()) {
     Error(wrong);
     return nothing;
@@ -228,14 +223,9 @@ std::vector<ir::TensorId> OnnxNode::EmitSeveral(Op op, std::vector<ir::TensorId>
 bool OnnxNode::SetType(const ir::TensorType& type, ir::Tensor& made) {
   if (made.type == DataType::kNone) made.type = type.type;
   made.dims = type.dims;
-  int64_t count = 1;
-  for (int32_t dim : made.dims) {
-    if (dim >= 1 && count <= kMaxElements / dim) {
-      count *= dim;
-      continue;
-    }
-    Error("its output would have a dimension " + std::to_string(dim) +
-          " of all that a tensor may have: dimensions are positive, and a tensor has fewer than 2^31 elements");
+  for (const int32_t dim : made.dims) {
+    if (dim >= 1) continue;
+    Error("its output would have dimension " + std::to_string(dim) + "; dimensions are positive");
     return false;
   }
   return true;

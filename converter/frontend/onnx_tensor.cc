@@ -10,12 +10,13 @@
 #include <limits>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::frontend {
 namespace {
 
 using onnx::TensorProto;
-constexpr int64_t kMaxBytes = std::numeric_limits<int32_t>::max();
+constexpr size_t kMaxBytes = std::numeric_limits<int32_t>::max();
 
 float FromHalf(uint16_t bits) {
   const int exponent = bits >> 10 & 31;
@@ -172,15 +173,15 @@ std::string StoredBytes(const TensorProto& source, size_t& bytes) {
   const size_t width = Width(source.data_type());
   if (width == 0) return "has elements of type " + OnnxTypeName(source.data_type()) + ", which are not supported";
   if (source.has_segment()) return "is stored in segments, which are not supported";
-  int64_t count = 1;
-  for (int64_t dim : source.dims()) {
-    if (dim < 0 || dim >= kMaxBytes || (dim > 0 && count > kMaxBytes / static_cast<int64_t>(width) / dim)) {
-      return "has dimension " + std::to_string(dim) + "; a tensor has at most 2 GiB";
-    }
-    count *= dim;
+  ir::Tensor tensor;
+  for (const int64_t dim : source.dims()) {
+    if (dim < 0) return "has dimension " + std::to_string(dim) + "; dimensions are not negative";
+    tensor.dims.push_back(ir::Dim(dim));
   }
-  bytes = static_cast<size_t>(count) * width;
-  return "";
+  std::string wrong = ir::WhyTooLarge(tensor.dims);
+  bytes = static_cast<size_t>(tensor.element_count()) * width;
+  if (wrong.empty() && bytes > kMaxBytes) wrong = "has " + std::to_string(bytes) + " bytes; a tensor has at most 2 GiB";
+  return wrong;
 }
 
 }  // namespace

@@ -272,7 +272,7 @@ void Importer::Reshape(size_t first_node) {
   for (size_t i = first_node; i < graph_.nodes.size(); ++i) {
     const ir::Node& node = graph_.nodes[i];
     std::vector<ir::TensorType> types;
-    if (!ir::FindOpDef(node.op).infer(graph_, node, types).empty()) continue;
+    if (!ir::InferTypes(graph_, node, types).empty()) continue;
     for (size_t k = 0; k < types.size() && k < node.outputs.size(); ++k)
       graph_.tensor(node.outputs[k]).dims = types[k].dims;
   }

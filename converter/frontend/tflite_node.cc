@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::frontend {
 
@@ -89,6 +89,7 @@ std::optional<size_t> TfliteNode::Axis(int64_t axis, size_t rank) {
 }
 
 bool TfliteNode::SetDims(int i, const std::vector<int32_t>& dims) {
+  if (const std::string wrong = ir::WhyTooLarge(dims); !wrong.empty()) return Error(wrong, output(i)), false;
   std::vector<int32_t>& recorded = graph_.tensor(output(i)).dims;
   if (reshaped_) recorded = dims;
   if (recorded == dims) return true;
@@ -126,6 +127,7 @@ ir::Node& TfliteNode::AddTo(Op op, std::vector<ir::TensorId> inputs, std::vector
 }
 
 ir::TensorId TfliteNode::NewTensor(const ir::Tensor& model, const std::string& suffix) {
+  if (const std::string wrong = ir::WhyTooLarge(model.dims); !wrong.empty()) Error(wrong);
   ir::Tensor made;
   made.name = (outputs_.empty() ? std::string() : tensor(outputs_[0]).name) + suffix;
   made.type = model.type;
@@ -140,7 +142,7 @@ ir::TensorId TfliteNode::Emit(Op op, std::vector<ir::TensorId> inputs,
   const ir::TensorId output = NewTensor(ir::Tensor(), suffix);
   ir::Node& node = AddTo(op, std::move(inputs), {output}, std::move(attributes));
   std::vector<ir::TensorType> types;
-  const std::string reason = ir::FindOpDef(op).infer(graph_, node, types);
+  const std::string reason = ir::InferTypes(graph_, node, types);
   if (!reason.empty()) {
     Error(reason);
   } else {

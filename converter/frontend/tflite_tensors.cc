@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "converter/frontend/tflite_sparse.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::frontend {
 namespace {
@@ -141,18 +142,15 @@ bool TfliteTensorReader::ReadDims(const tflite::Tensor& source, ir::Tensor& tens
   if (source.type() == tflite::TensorType::COMPLEX64) tensor.dims.push_back(2);
   if (tensor.dims.size() > kMaxRank)
     return Error(absl::StrCat("has rank ", tensor.dims.size(), "; allowed are up to 6"));
-  int64_t count = 1;
   for (int32_t dim : tensor.dims) {
     if (dim < 0) {
       return Error(absl::StrCat("has dimension ", dim,
                                 "; dimensions are not negative (export the model with a fixed shape, or give "
                                 "--shape NAME=DIMS for an input that leaves it open)"));
     }
-    if (dim > 0 && count > kMaxTensorBytes / dim) return Error("is larger than 2 GiB; a tensor has at most that");
-    count *= dim;
   }
-  if (count > kMaxTensorBytes * 8 / BitWidth(tensor.type))
-    return Error("is larger than 2 GiB; a tensor has at most that");
+  if (const std::string wrong = ir::WhyTooLarge(tensor.dims); !wrong.empty()) return Error(wrong);
+  if (tensor.byte_size() > kMaxTensorBytes) return Error("is larger than 2 GiB; a tensor has at most that");
   return true;
 }
 

@@ -13,8 +13,9 @@ std::string DimsText(const std::vector<int32_t>& dims) {
 }
 
 int64_t Tensor::element_count() const {
+  constexpr int64_t kBeyond = int64_t{1} << 31;  // Twice what a tensor may have (size_limits.h).
   int64_t count = 1;
-  for (int32_t dim : dims) count *= dim;
+  for (int32_t dim : dims) count = std::clamp(count * dim, -kBeyond, kBeyond);
   return count;
 }
 

@@ -54,7 +54,7 @@ struct Tensor {
   int32_t source = -1;  ///< Index in the source model.
 
   bool is_constant() const { return data != nullptr; }
-  int64_t element_count() const;
+  int64_t element_count() const;  ///< Cut off at 2^31.
   int64_t byte_size() const;
   /// Constants are compared by their bytes.
   friend bool operator==(const Tensor& a, const Tensor& b);

@@ -88,6 +88,9 @@ void PermuteValues(std::span<const int64_t> permutation, const std::string& key,
 
 /// The definition of any op of the table.
 const OpDef& FindOpDef(Op op);
+/// What the shape rule of `node`'s op gives; also the reason if an attribute or output is larger than the rules count
+/// with: integers of 32 bits, and ir/size_limits.h.
+std::string InferTypes(const Graph& graph, const Node& node, std::vector<TensorType>& outputs);
 /// All definitions in table order.
 std::span<const OpDef* const> AllOpDefs();
 

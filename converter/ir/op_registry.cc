@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cstdlib>
 
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::ir {
 
@@ -25,6 +27,29 @@ const OpDef& FindOpDef(Op op) {
     if (def->op == op) return *def;
   }
   std::abort();  // Not an op of the table: callers check what comes from files.
+}
+
+namespace {
+
+/// Rules add and multiply attributes in 64 bits.
+std::string CheckIntegers(const Node& node) {
+  const auto fits = [](int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; };
+  for (const auto& [key, value] : node.attributes) {
+    const auto* one = std::get_if<int64_t>(&value);
+    const auto* several = std::get_if<std::vector<int64_t>>(&value);
+    if ((one != nullptr && !fits(*one)) || (several != nullptr && !std::ranges::all_of(*several, fits)))
+      return "has attribute " + key + " beyond 32 bits";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string InferTypes(const Graph& graph, const Node& node, std::vector<TensorType>& outputs) {
+  std::string reason = CheckIntegers(node);
+  if (reason.empty()) reason = FindOpDef(node.op).infer(graph, node, outputs);
+  for (size_t i = 0; reason.empty() && i < outputs.size(); ++i) reason = WhyTooLarge(outputs[i].dims);
+  return reason;
 }
 
 std::span<const OpDef* const> AllOpDefs() {

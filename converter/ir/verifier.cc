@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 #include "schema/plan_generated.h"
 
 namespace takt::ir {
@@ -90,6 +91,7 @@ void Checker::CheckTensor(TensorId id) {
     if (dim < 0 || (dim == 0 && !t.is_constant()))
       Error(absl::StrCat("has dimension ", dim, "; dimensions are positive"), id);
   }
+  if (const std::string wrong = WhyTooLarge(t.dims); !wrong.empty()) Error(wrong, id);
   if (t.is_constant() && static_cast<int64_t>(t.data->size()) != t.byte_size()) {
     Error(absl::StrCat("has ", t.data->size(), " bytes of data; its shape needs ", t.byte_size()), id);
   }
@@ -203,7 +205,7 @@ bool Checker::CheckAttributes(const Node& node) {
 
 bool Checker::CheckTypes(const Node& node) {
   std::vector<TensorType> types;
-  const std::string reason = FindOpDef(node.op).infer(graph_, node, types);
+  const std::string reason = InferTypes(graph_, node, types);
   if (!reason.empty()) return Error(reason);
   if (types.size() != node.outputs.size()) return Error("has a shape rule that gives another number of outputs");
   bool ok = true;

@@ -1,7 +1,7 @@
 #include "converter/ops/contraction.h"
 
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {

@@ -7,6 +7,7 @@
 
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/contraction.h"
 #include "converter/ops/quantized_params.h"
 
@@ -113,7 +114,7 @@ TensorId Spread(frontend::TfliteNode& node, TensorId x, const Ints& strides) {
     for (size_t d = 0; d < dims.size(); ++d) (d < i + 2 ? rows : row) *= dims[d];
     const TensorId apart = node.Emit(Op::kPad, {reshaped(x, {rows, 1, row})},
                                      {{"before", Ints(3, 0)}, {"after", Ints{0, strides[i] - 1, 0}}});
-    dims[i + 1] *= static_cast<int32_t>(strides[i]);
+    dims[i + 1] = Dim(dims[i + 1] * strides[i]);
     x = reshaped(apart, dims);
   }
   return x;

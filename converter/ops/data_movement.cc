@@ -8,8 +8,8 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/onnx_index_map.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/rearrange.h"
@@ -29,9 +29,7 @@ std::string InferPad(const Graph& graph, const Node& node, std::vector<TensorTyp
   std::vector<int32_t> dims = input.dims;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (before[i] < 0 || after[i] < 0) return "pads must not be negative";
-    const int64_t dim = dims[i] + before[i] + after[i];
-    if (dim > std::numeric_limits<int32_t>::max()) return "pads make dimension " + std::to_string(i) + " too large";
-    dims[i] = static_cast<int32_t>(dim);
+    dims[i] = Dim(dims[i] + before[i] + after[i]);
   }
   outputs = {{input.type, dims}};
   return "";
@@ -191,7 +189,7 @@ void ImportOnnxPad(frontend::OnnxNode& node) {
 /// Blocks of cells become channels; the block's place comes before the channel.
 void ImportOnnxSpaceToDepth(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
-  const auto b = static_cast<int32_t>(node.Int("blocksize", 0));
+  const int32_t b = Dim(node.Int("blocksize", 0));
   const TensorId x = node.ToNhwc(node.input(0));
   if (node.failed()) return;
   const std::vector<int32_t> d = node.dims(x);
@@ -204,7 +202,7 @@ void ImportOnnxSpaceToDepth(frontend::OnnxNode& node) {
 /// The inverse; in mode CRD the channel comes before the block's place.
 void ImportOnnxDepthToSpace(frontend::OnnxNode& node) {
   if (!node.CheckInputs(1, 1) || !node.CheckOutputs(1)) return;
-  const auto b = static_cast<int32_t>(node.Int("blocksize", 0));
+  const int32_t b = Dim(node.Int("blocksize", 0));
   const bool channel_first = node.String("mode", "DCR") == "CRD";
   const TensorId x = node.ToNhwc(node.input(0));
   if (node.failed()) return;

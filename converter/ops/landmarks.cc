@@ -6,7 +6,7 @@
 
 #include "converter/frontend/custom_options.h"
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::ir {
 namespace {

@@ -2,7 +2,7 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/binary.h"
 #include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"

@@ -12,6 +12,7 @@
 #include "converter/base/saturate.h"
 #include "converter/ir/constants.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/contraction.h"
 #include "converter/ops/int16_functions.h"
 #include "converter/ops/quantized_params.h"
@@ -55,7 +56,7 @@ std::string Infer(const Graph& graph, const Node& node, std::vector<TensorType>&
   std::string error = CheckTypes(graph, node);
   if (!error.empty()) return error;
   if (c.dims.size() != 2) return "cell state " + DimsText(c.dims) + " is not [B, C]";
-  const int32_t cells = c.dims[1], rows = cells * (IsCoupled(node) ? 3 : 4);
+  const int32_t cells = c.dims[1], rows = Dim(int64_t{cells} * (IsCoupled(node) ? 3 : 4));
   error = CheckSequence(graph, node, rows);
   if (!error.empty()) return error;
   if (Has(node, kProjection) != Has(node, kProjectionBias)) return "a projection and its bias come together";

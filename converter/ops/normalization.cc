@@ -5,6 +5,7 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
 
@@ -216,7 +217,7 @@ void ImportOnnxLpNormalization(frontend::OnnxNode& node) {
 void ImportOnnxGroup(frontend::OnnxNode& node) {
   if (!node.CheckInputs(3, 3) || !node.CheckOutputs(1)) return;
   const std::vector<int32_t> dims = node.dims(node.input(0));
-  const auto groups = static_cast<int32_t>(node.Int("num_groups", 0));
+  const int32_t groups = Dim(node.Int("num_groups", 0));
   if (dims.size() < 3 || groups < 1 || dims[1] % groups != 0)
     return node.Error("takes an input of rank 3 or more whose channels are a multiple of num_groups");
   const bool by_group = node.opset() < 21;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::ir {
 namespace {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::ir {
 namespace {
@@ -68,7 +68,7 @@ TensorId Spread(OnnxNode& node, TensorId x, const std::vector<int64_t>& strides)
                              1, std::multiplies<>());
     };
     const TensorId apart = node.Reshape(x, {product(0, i + 2), 1, product(i + 2, dims.size())});
-    dims[i + 1] *= static_cast<int32_t>(strides[i]);
+    dims[i + 1] = Dim(dims[i + 1] * strides[i]);
     x = node.Reshape(
         node.Emit(Op::kPad, {apart},
                   {{"before", std::vector<int64_t>(3, 0)}, {"after", std::vector<int64_t>{0, strides[i] - 1, 0}}}),
@@ -91,7 +91,7 @@ TensorId Mirrored(OnnxNode& node, int64_t group) {
           to[static_cast<size_t>((((g * outputs) + o) * inputs + i) * cells + cells - 1 - k)] =
               from[static_cast<size_t>(((g * inputs + i) * outputs + o) * cells + k)];
   std::vector<int32_t> dims = source.dims;
-  dims[0] = static_cast<int32_t>(outputs * group);
+  dims[0] = Dim(outputs * group);
   dims[1] = static_cast<int32_t>(inputs);
   return node.FloatConstant(dims, to);
 }
@@ -115,7 +115,7 @@ TensorId EmitSpread(OnnxNode& node, const Deconvolution& t) {
     const int64_t before = reach - w.before[i];
     const int64_t after = t.size[i] + reach - before - dims[d];
     begin[d] = std::max<int64_t>(0, -before);
-    dims[d] += static_cast<int32_t>(std::min<int64_t>(0, after) + std::min<int64_t>(0, before));
+    dims[d] = Dim(dims[d] + std::min<int64_t>(0, after) + std::min<int64_t>(0, before));
     w.before[i] = std::max<int64_t>(0, before);
     w.after[i] = std::max<int64_t>(0, after);
     w.strides[i] = 1;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/onnx_expression.h"
 
 namespace takt::ir {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 #include "engine/core/kernel.h"
 
 namespace takt::ir {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/recurrent.h"
 
 namespace takt::ir {

@@ -7,7 +7,7 @@
 
 #include "converter/base/saturate.h"
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/twiddles.h"
 
 namespace takt::ir {

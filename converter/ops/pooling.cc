@@ -1,7 +1,7 @@
 // average_pool2d, max_pool2d: kernel, strides, pads, activation. Padding cells do not count.
 #include "converter/frontend/tflite_node.h"
-#include "converter/ir/made_constant.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/onnx_expression.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/window.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "converter/ir/constants.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::ir {
 namespace {
@@ -109,10 +110,10 @@ void ImportSpaceToBatch(frontend::TfliteNode& node) {
   Tensor padded = node.tensor(x);
   const size_t count = blocks->sizes.size();
   for (size_t d = 0; d < padded.dims.size(); ++d)
-    padded.dims[d] += static_cast<int32_t>(blocks->before[d] + blocks->after[d]);
+    padded.dims[d] = Dim(padded.dims[d] + blocks->before[d] + blocks->after[d]);
   Dims split = {padded.dims[0]}, dims = padded.dims;
   std::vector<int64_t> inside, outside = {0};
-  dims[0] = static_cast<int32_t>(dims[0] * blocks->cells);
+  dims[0] = Dim(dims[0] * blocks->cells);
   for (size_t i = 0; i < count; ++i) {
     const auto b = static_cast<int32_t>(blocks->sizes[i]);
     if (dims[i + 1] % b != 0)
@@ -153,7 +154,7 @@ void ImportBatchToSpace(frontend::TfliteNode& node) {
     split.push_back(whole.dims[i + 1]);
     permutation.push_back(static_cast<int64_t>(count + 1 + i));
     permutation.push_back(static_cast<int64_t>(i));
-    whole.dims[i + 1] *= static_cast<int32_t>(blocks->sizes[i]);
+    whole.dims[i + 1] = Dim(whole.dims[i + 1] * blocks->sizes[i]);
   }
   permutation.push_back(static_cast<int64_t>(split.size()));
   split.push_back(Rest(whole.dims, count + 1));

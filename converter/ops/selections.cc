@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/quantized_params.h"
 
 namespace takt::ir {

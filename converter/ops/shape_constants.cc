@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::ir {
 namespace {

@@ -3,6 +3,7 @@
 #include "converter/frontend/custom_options.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/signal_states.h"
 
@@ -87,7 +88,7 @@ std::string InferOverlapAdd(const Graph& graph, const Node& node, std::vector<Te
   std::vector<int32_t> dims(x.dims.begin(), x.dims.end() - 1);
   dims.back() = x.dims.back();
   if (state.type != x.type || state.dims != dims) return "its state is not one frame for each of its signals";
-  dims.back() = static_cast<int32_t>(x.dims[x.dims.size() - 2] * step);
+  dims.back() = Dim(x.dims[x.dims.size() - 2] * step);
   outputs = {{x.type, dims}, {state.type, state.dims}};
   return "";
 }

@@ -5,6 +5,7 @@
 
 #include "converter/frontend/custom_options.h"
 #include "converter/ir/constants.h"
+#include "converter/ir/size_limits.h"
 
 namespace takt::ir {
 namespace {
@@ -32,7 +33,7 @@ TensorId WithHistory(TfliteNode& node, int64_t count) {
   if (count == 0) return x;
   Tensor history = node.tensor(x);
   const int32_t size = history.dims.back();
-  history.dims.back() = static_cast<int32_t>(count);
+  history.dims.back() = Dim(count);
   const State state = NewState(node, history);
   const auto axis = static_cast<int64_t>(history.dims.size()) - 1;
   const TensorId joined = node.Emit(Op::kConcatenation, {state.tensor, x}, {{"axis", axis}});
@@ -148,7 +149,7 @@ void ImportStacker(TfliteNode& node) {
     return;
   }
   Tensor history = node.tensor(x);
-  history.dims = {static_cast<int32_t>(before * *channels)};
+  history.dims = {Dim(before * *channels)};
   const State state = NewState(node, history);
   TensorId past = state.tensor;
   if (*left != 0) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "converter/ir/constants.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/contraction.h"
 #include "converter/ops/quantized_params.h"
 #include "converter/ops/recurrent.h"
@@ -50,7 +50,7 @@ std::optional<Tensor> Stack(TfliteNode& node, int first, int count, const std::v
   Tensor stacked;
   stacked.type = DataType::kFloat32;
   stacked.dims = dims;
-  stacked.dims[0] *= count;
+  stacked.dims[0] = Dim(int64_t{dims[0]} * count);
   const auto part_bytes = static_cast<size_t>(stacked.byte_size()) / static_cast<size_t>(count);
   Bytes bytes;
   for (int i = first; i < first + count; ++i) {
@@ -117,7 +117,7 @@ Tensor Beside(const Tensor& a, const Tensor& b) {
     values.insert(values.end(), row(right, b.dims[1]), row(right, b.dims[1]) + b.dims[1]);
   }
   Tensor both = a;
-  both.dims[1] += b.dims[1];
+  both.dims[1] = Dim(int64_t{a.dims[1]} + b.dims[1]);
   both.data = std::make_shared<const Bytes>(ToBytes(values));
   return both;
 }

@@ -7,6 +7,7 @@
 #include "converter/frontend/onnx_node.h"
 #include "converter/frontend/tflite_node.h"
 #include "converter/ir/op_def.h"
+#include "converter/ir/size_limits.h"
 #include "converter/ops/onnx_index_map.h"
 #include "converter/ops/parts.h"
 #include "converter/ops/quantized_params.h"
@@ -34,7 +35,7 @@ std::string InferConcatenation(const Graph& graph, const Node& node, std::vector
   for (TensorId id : node.inputs) {
     std::vector<int32_t> part = graph.tensor(id).dims;
     if (graph.tensor(id).type != first.type || part.size() != dims.size()) return "parts differ in type or rank";
-    dims[axis] += part[axis];
+    dims[axis] = Dim(int64_t{dims[axis]} + part[axis]);
     part[axis] = first.dims[axis];
     if (part != first.dims)
       return "parts " + DimsText(part) + " and " + DimsText(first.dims) + " differ beside the axis";

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "converter/backend/step_call.h"
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 #include "converter/passes/passes.h"
 #include "ports/reference/kernels.h"
 

@@ -92,12 +92,12 @@ TEST(OnnxImporter, RefusesWhatItCannotRead) {
        "at most 2 GiB"},
       {"negative weights", [](OnnxBuilder& b) { b.model().mutable_graph()->mutable_initializer(0)->set_dims(0, -8); },
        "has dimension -8"},
-      {"input beyond 2^31",
+      {"input beyond 2^30",
        [](OnnxBuilder& b) {
          auto* type = b.model().mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
          for (int i = 0; i < 4; ++i) type->mutable_shape()->mutable_dim(i)->set_dim_value(1 << 20);
        },
-       "fewer than 2^31 elements"},
+       "more than 2^30 elements"},
       {"if without a branch", [](OnnxBuilder& b) { SetControl(b, "If", "then_branch"); }, "else_branch"},
       {"loop of other values", [](OnnxBuilder& b) { SetControl(b, "Loop", "body"); }, "number of inputs or outputs"},
       {"scan of nothing", [](OnnxBuilder& b) { SetControl(b, "Scan", "body"); }, "number of inputs or outputs"},

@@ -7,6 +7,8 @@
 #include <functional>
 #include <limits>
 #include <ostream>
+#include <string>
+#include <utility>
 
 #include "converter/ir/text.h"
 
@@ -63,6 +65,11 @@ const Case kCases[] = {
        g.tensor(3).dims = {1, 0};
      },
      "g:mid: error: has dimension 0; dimensions are positive"},
+    {"Elements",
+     [](auto& g) {
+       g.tensor(3).dims = {32769, 32768};
+     },
+     "g:mid: error: would be a tensor [32769, 32768] of more than 2^30 elements; it may have at most that"},
     {"DataBytes", [](auto& g) { g.tensor(2).dims = {5}; }, "g:b: error: has 16 bytes of data; its shape needs 20"},
     {"ViewOfNothing", [](auto& g) { g.tensor(5).view->base = 99; }, "g:half: error: is a view of itself or of nothing"},
     {"ViewOfItself", [](auto& g) { g.tensor(5).view->base = 5; }, "g:half: error: is a view of itself or of nothing"},
@@ -159,6 +166,26 @@ TEST(Verifier, ReportsSeveralRulesInOneRun) {
   graph.outputs.push_back(50);
   const std::string errors = Errors(graph);
   EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 3) << errors;
+}
+
+/// Rules add and multiply in 64 bits.
+TEST(Verifier, RefusesSizesBeyond32Bits) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"%2 = concatenation(%0, %1) {axis = 0}", "would be a tensor [2147483647] of more than 2^30 elements"},
+      {"%2 = pad(%0) {after = [2147483647], before = [2147483647]}",
+       "would be a tensor [2147483647] of more than 2^30"},
+      {"%2 = pad(%0) {after = [0], before = [4294967296]}", "has attribute before beyond 32 bits"},
+  };
+  for (const auto& [node, message] : cases) {
+    std::string error;
+    const auto graph =
+        ir::ParseGraph(std::string("graph \"g\"\n%0 \"a\": int8[1073741824]\n%1 \"b\": int8[1073741824]\n"
+                                   "%2 \"c\": int8[1]\ninputs %0, %1\noutputs %2\n") +
+                           node + "\n",
+                       error);
+    ASSERT_TRUE(graph.has_value()) << error;
+    EXPECT_NE(Errors(*graph).find(message), std::string::npos) << node << "\n" << Errors(*graph);
+  }
 }
 
 }  // namespace

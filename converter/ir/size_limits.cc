@@ -1,4 +1,4 @@
-#include "converter/ir/made_constant.h"
+#include "converter/ir/size_limits.h"
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
@@ -6,6 +6,16 @@
 #include "schema/plan_generated.h"
 
 namespace takt::ir {
+
+std::string WhyTooLarge(const std::vector<int32_t>& dims) {
+  int64_t count = 1;
+  for (const int32_t dim : dims) {
+    if (dim > 0 && count > kMostElements / dim)
+      return "would be a tensor " + DimsText(dims) + " of more than 2^30 elements; it may have at most that";
+    if (dim > 0) count *= dim;
+  }
+  return "";
+}
 
 std::string WhyNotMade(DataType type, const std::vector<int64_t>& dims) {
   constexpr int64_t kBeyond = int64_t{1} << 48;  // From here on the count no longer matters.

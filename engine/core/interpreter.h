@@ -183,6 +183,7 @@ class Interpreter {
   void Drop();
   uint64_t GivesUpAt() const;
   Progress RunStep();
+  Progress AwaitRoom(uint16_t job);
   Progress RunDevice(const StepView& step);
   Progress AdvanceLoops();
   Status RunJob(uint16_t job, uint64_t* work);
@@ -211,6 +212,7 @@ class Interpreter {
   uint32_t jobs_in_flight_ = 0;
   uint16_t poison_ = kNoTensor;  ///< State that a dropped run left half updated.
   bool running_ = false;
+  bool awaits_room_ = false;  ///< Since before `give_up_`, of a device that others keep busy.
   WaitLimit wait_;         ///< Of Invoke; without `cancel`, steps poll.
   uint64_t patience_ = 0;  ///< Ticks after which a job in flight is taken for hung.
   uint64_t give_up_ = 0;   ///< When the jobs in flight are.

@@ -12,6 +12,7 @@ Status Interpreter::Begin() {
   loop_depth_ = 0;
   status_ = {};
   wait_ = {};
+  awaits_room_ = false;
   running_ = true;
   return {};
 }
@@ -176,12 +177,22 @@ void Interpreter::MaintainCaches(uint16_t job, bool after) const {
   if (!after) Barrier();
 }
 
+/// The device runs jobs of other plans.
+Progress Interpreter::AwaitRoom(uint16_t job) {
+  if (platform_.most_job_ticks == 0) return Progress::kWaiting;  // What others' jobs take is not known.
+  if (!awaits_room_) give_up_ = GivesUpAt();
+  awaits_room_ = true;
+  if (platform_.clock.Now() < give_up_) return Progress::kWaiting;
+  return Fail({StatusCode::kDeviceFault, Site::kDeviceState, job});
+}
+
 Progress Interpreter::RunDevice(const StepView& step) {
   const uint16_t job = step.job();
   Device& device = *devices_[step.device()];
   Status status;
   if (step.op == Op::kSubmit) {
-    if (!device.HasRoom(jobs_)) return Progress::kWaiting;
+    if (!device.HasRoom(jobs_)) return AwaitRoom(job);
+    awaits_room_ = false;
     status = RunJob(job, nullptr);
     return status.ok() ? Progress::kMore : Fail(status);
   }

@@ -31,9 +31,10 @@ struct Platform {
   void (*cache_invalidate)(void* context, std::span<std::byte> bytes) = nullptr;
   /// Orders the core's accesses to memory with those of devices.
   void (*barrier)(void* context) = nullptr;
-  /// The watchdog: most ticks of the clock from the last job's submission until the run waits no more and fails with
-  /// kDeviceFault. 0: kHangFactor times what the plan says that its steps cost, in ticks that must then be the clock's;
-  /// no bound if the plan states no costs or there is no clock. UINT64_MAX: no bound.
+  /// The watchdog: most ticks of the clock that a run waits for the last job that it submitted, or for a device that
+  /// other plans keep busy, until it fails with kDeviceFault. 0: of its own job, kHangFactor times what the plan says
+  /// that its steps cost, in ticks that must then be the clock's; no bound if the plan states no costs or there is no
+  /// clock, and none for others' jobs. UINT64_MAX: no bound.
   uint64_t most_job_ticks = 0;
   /// A device cannot be stopped, so that memory changes under the application's hands. Not expected to return.
   void (*panic)(void* context, Status status) = nullptr;

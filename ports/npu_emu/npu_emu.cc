@@ -125,7 +125,7 @@ JobState NpuEmu::StateOf(uint32_t job, Status& status) const {
   const bool over = clock_->now() >= ends_[job];
   if (struck == FaultKind::kHang || !(over || lost_)) return JobState::kRunning;
   if (over && !Stops(struck)) return JobState::kDone;
-  status = {StatusCode::kDeviceFault, Site::kNpuCommand, struck_at_};
+  status = {StatusCode::kDeviceFault, Site::kNpuFault, struck_at_};
   return JobState::kFailed;
 }
 

@@ -74,6 +74,8 @@ void Evaluate(benchmark::State& state, const BenchModel& model) {
   state.counters["commands"] = static_cast<double>(commands);
 }
 
+constexpr int kMachines = 1000;
+
 void NewMachine(benchmark::State& state, const BenchModel& model) {
   const Lowered lowered = Lower(model);
   std::mt19937 random(1);
@@ -93,7 +95,7 @@ const bool kRegistered = [] {
       return benchmark::RegisterBenchmark((what + ("/" + model.name)).c_str(), function)->Unit(benchmark::kMillisecond);
     };
     add("NpuEvaluate", [&](benchmark::State& state) { Evaluate(state, model); });
-    add("NpuNewMachine", [&](benchmark::State& state) { NewMachine(state, model); });
+    add("NpuNewMachine", [&](benchmark::State& state) { NewMachine(state, model); })->Iterations(kMachines);
   }
   return true;
 }();

@@ -23,6 +23,13 @@ def idx(data, *dims):
     return bytes((0, 0, 8, len(dims))) + struct.pack(f">{len(dims)}I", *dims) + data
 
 
+def wav(values, channels=1):
+    """float32, 16 kHz."""
+    data = floats(values)
+    form = struct.pack("<HHIIHH", 3, channels, 16000, 64000 * channels, 4 * channels, 32)
+    return b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + struct.pack("<I", 16) + form + b"data" + struct.pack("<I", len(data)) + data
+
+
 class Accuracy(CliTest):
     @classmethod
     def setUpClass(cls):
@@ -79,6 +86,8 @@ class Accuracy(CliTest):
         paths = [self.idx, *(self.write("forms", forms) / name for name in forms)]
         paths.append(self.write("raw", {f"{i:02}.raw": floats([v / 255 for v in image]) for i, image in enumerate(self.images)}))
         paths.append(self.write("pgm", {f"{i:02}.pgm": b"P5 28 28 255\n" + image for i, image in enumerate(self.images)}))
+        # Silence stands for the black pixels at the end.
+        paths.append(self.write("wav", {f"{i:02}.wav": wav([v / 255 for v in image.rstrip(b"\0")]) for i, image in enumerate(self.images)}))
         for path in paths:
             for labels in (label_file, self.csv):
                 with self.subTest(path=path.name, labels=labels.name):
@@ -204,11 +213,11 @@ class Accuracy(CliTest):
         bomb = bytearray(named.read_bytes())  # A member of 224 bytes that says it has 2 GiB.
         struct.pack_into("<II", bomb, bomb.index(b"PK\1\2") + 20, 224, 2**31)
         wide = b"P5 65535 65535 255\n"
-        files = self.write("bad", {"bomb.npz": bytes(bomb), "wide.pgm": wide, "deep.pgm": b"P5 1 1 65535\n00", "short.pgm": b"P5 6553 655 255\n", "flat.pgm": b"P5 3 0 255\n", "cut.idx": good[:-1], "cut.gz": packed[:-20], "bytes.raw": b"abc", "bad.png": b"\x89PNG",
+        files = self.write("bad", {"bomb.npz": bytes(bomb), "wide.pgm": wide, "deep.pgm": b"P5 1 1 65535\n00", "short.pgm": b"P5 6553 655 255\n", "flat.pgm": b"P5 3 0 255\n", "cut.idx": good[:-1], "cut.gz": packed[:-20], "bytes.raw": b"abc", "bad.png": b"\x89PNG", "bad.wav": b"RIFF", "stereo.wav": wav([0] * 20, 2), "long.wav": wav([0] * 785), "silent.wav": wav([]),
                                     "damaged.npz": b"PK\3\4" + bytes(50), "odd.npy": npy(bytes(785), "|u1", (785,)),
                                     "shape.npy": npy(bytes(784), "|u1", (2, 784)), "labels.txt": b"1\nseven\n",
                                     "dates.npy": npy(bytes(784 * 8), "<M8", (784,))})
-        for name, words in {"cut.idx": "cut off", "cut.gz": "cut off", "bytes.raw": "float32", "bad.png": "picture",
+        for name, words in {"cut.idx": "cut off", "cut.gz": "cut off", "bytes.raw": "float32", "bad.png": "picture", "bad.wav": "WAV file", "stereo.wav": "2 channels", "long.wav": "785 values", "silent.wav": "0 values",
                             "bomb.npz": "archive's bytes can hold", "wide.pgm": "more than 64 million", "deep.pgm": "255 levels", "short.pgm": "cannot hold", "flat.pgm": "no pixels", "damaged.npz": "zip archive", "odd.npy": "whole samples", "shape.npy": "2x784",
                             "dates.npy": "M8", "none.idx": "no such file"}.items():
             with self.subTest(name=name):

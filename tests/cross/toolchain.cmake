@@ -7,4 +7,6 @@ set(CMAKE_SYSTEM_PROCESSOR ${TAKT_CROSS})
 set(CMAKE_CXX_COMPILER ${TAKT_CROSS}-linux-gnu-g++)
 set(CMAKE_LIBRARY_ARCHITECTURE ${TAKT_CROSS}-linux-gnu)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${TAKT_CROSS};-L;/usr/${TAKT_CROSS}-linux-gnu)
+# The name that links comes with headers and libraries of the host's architecture only.
+set(SNDFILE_LIBRARY /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libsndfile.so.1 CACHE FILEPATH "")
 set(ONNX_DIR ${CMAKE_CURRENT_LIST_DIR}/onnx CACHE PATH "")

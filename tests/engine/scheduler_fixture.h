@@ -33,7 +33,8 @@ struct alignas(64) Arena {
 
 /// A chain of copies, its runtime memory, and an arena of its own or another one's.
 struct Net {
-  explicit Net(const PlanSpec& spec, Arena* shared = nullptr, Device* device = nullptr, uint16_t first_job = 0)
+  explicit Net(const PlanSpec& spec, Arena* shared = nullptr, Device* device = nullptr, uint16_t first_job = 0,
+               uint64_t most_job_ticks = 0)
       : file(spec.Pack()), used(shared != nullptr ? shared : &own), devices{device} {
     EXPECT_EQ(plan.Open(file.view()), Status());
     const std::span<std::byte> arenas[1] = {used->bytes};
@@ -42,7 +43,7 @@ struct Net {
                               .kernels = kTable,
                               .devices = std::span<Device* const>(devices, device != nullptr ? 1 : 0),
                               .first_job = first_job,
-                              .platform = {.clock = now.clock()}}),
+                              .platform = {.clock = now.clock(), .most_job_ticks = most_job_ticks}}),
               Status());
   }
   explicit Net(int steps, Arena* shared = nullptr) : Net(CopyChain(steps), shared) {}

@@ -85,6 +85,25 @@ TEST_F(SharedDeviceTest, AnEndedJobMakesRoomBeforeItsOwnerAsks) {
   EXPECT_EQ(Output(0), 105);
 }
 
+TEST_F(SharedDeviceTest, OthersJobsAreWaitedForAsLongAsTheWatchdogSays) {
+  Start(1);
+  Net patient(test::OneOfEverything(), nullptr, device_.get(), 1);
+  Net hasty(test::OneOfEverything(), nullptr, device_.get(), 2, kJobTicks / 2);
+  Submit(0);
+  device_->log.clear();
+  ASSERT_EQ(hasty.net.Begin(), Status());
+  ASSERT_EQ(hasty.net.Step(1), Progress::kMore);
+  const uint64_t begin = now.ticks;
+  while (hasty.net.Step(1) == Progress::kWaiting) {
+  }
+  EXPECT_EQ(hasty.net.status(), Status(StatusCode::kDeviceFault, Site::kDeviceState, 0, 1));
+  EXPECT_EQ(now.ticks - begin, kJobTicks / 2 + 1) << "a tick passes before the first answer";
+  EXPECT_EQ(patient.net.Invoke(), Status());
+  EXPECT_EQ(device_->log, "d0s1d1");
+  scheduler_.RunUntilIdle();
+  EXPECT_EQ(seen_[0], Status());
+}
+
 TEST_F(SharedDeviceTest, AFailedJobFailsItsOwnNetworkOnly) {
   Start(3);
   Submit(1);

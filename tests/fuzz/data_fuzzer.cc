@@ -1,5 +1,5 @@
 // Any bytes as what the command line reads as data: .npy, .npz and idx arrays, plain or packed with gzip, labels,
-// pictures, latency baselines, step costs.
+// pictures, recordings, latency baselines, step costs.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include "converter/cli/data/image.h"
 #include "converter/cli/data/labels.h"
 #include "converter/cli/data/npy.h"
+#include "converter/cli/data/sound.h"
 #include "converter/cli/files.h"
 #include "converter/report/profile.h"
 
@@ -52,6 +53,7 @@ void ReadArrays(const std::string& path, std::span<const uint8_t> bytes) {
     if (takt::cli::IsNpy(plain)) Check(takt::cli::ReadNpy("fuzz", plain));
     if (takt::cli::IsIdx(plain)) Check(takt::cli::ReadIdx("fuzz", plain));
   });
+  Try([&] { Check(takt::cli::ReadSound("fuzz", bytes, 1024)); });
   for (const int channels : {1, 3}) Try([&] { Check(takt::cli::ReadImage("fuzz", bytes, 4, 4, channels)); });
 }
 

@@ -243,7 +243,7 @@ void InjectOnce(System& npu, System& host, FaultKind kind, std::mt19937& random,
     EXPECT_NE(status.step(), Status::kNoStep) << "a fault is reported with its step";
     if (kind == FaultKind::kDmaError || kind == FaultKind::kReset) {
       const uint32_t at = PositionOf(npu.plan(), fault);
-      EXPECT_EQ(status, Status(StatusCode::kDeviceFault, Site::kNpuCommand, at, status.step()));
+      EXPECT_EQ(status, Status(StatusCode::kDeviceFault, Site::kNpuFault, at, status.step()));
     }
   }
   ++(status.ok() ? figures.scrubbed : figures.reported);

@@ -10,6 +10,7 @@
 #include "converter/cli/data/image.h"
 #include "converter/cli/data/labels.h"
 #include "converter/cli/data/npy.h"
+#include "converter/cli/data/sound.h"
 #include "converter/cli/files.h"
 
 namespace takt::cli {
@@ -104,6 +105,7 @@ Array ReadPicture(const std::string& path, const InputShape& input) {
 
 Array ReadArray(const std::string& path, const InputShape& input) {
   if (IsImageName(path)) return ReadPicture(path, input);
+  if (IsSoundName(path)) return ReadSound(path, ReadFile(path), Elements(input));
   std::vector<uint8_t> bytes = ReadPlainOrGzip(path);
   if (IsNpy(bytes)) return ReadNpy(path, bytes);
   if (IsIdx(bytes) && fs::path(path).extension() != ".raw" && fs::path(path).extension() != ".bin")
@@ -113,9 +115,14 @@ Array ReadArray(const std::string& path, const InputShape& input) {
   return {DataType::kFloat32, {bytes.size() / sizeof(float)}, std::move(bytes)};
 }
 
+/// Pictures are scaled to the input, recordings filled up with silence.
+bool IsOneSample(const std::string& path) {
+  return IsImageName(path) || IsSoundName(path);
+}
+
 bool IsSampleName(const fs::path& path) {
   const std::string extension = path.extension().string();
-  return extension == ".npy" || extension == ".raw" || extension == ".bin" || IsImageName(path.string());
+  return extension == ".npy" || extension == ".raw" || extension == ".bin" || IsOneSample(path.string());
 }
 
 std::vector<fs::path> Sorted(const fs::path& folder) {
@@ -142,7 +149,7 @@ std::vector<std::string> ListFiles(const std::string& folder, std::vector<int64_
     }
   }
   if (files.empty()) {
-    throw InputError(absl::StrCat(folder, ": holds no sample: .npy, .raw, .bin, .png, .jpg, .bmp, .pgm or .ppm"));
+    throw InputError(absl::StrCat(folder, ": holds no sample: .npy, .raw, .bin, .png, .jpg, .bmp, .pgm, .ppm or .wav"));
   }
   if (!labels.empty() && labels.size() != files.size())
     throw InputError(absl::StrCat(folder, ": holds files beside folders of classes; move one of the kinds away"));
@@ -157,7 +164,7 @@ class Samples::Source {
   Source(std::vector<std::string> files, const InputShape& input, const SampleOptions& options)
       : files_(std::move(files)), input_(input), normalize_(options, input) {
     for (size_t file = 0; file < files_.size(); ++file)
-      AddPlaces(file, IsImageName(files_[file]) ? 1 : CountIn(files_[file], Array(file), input_));
+      AddPlaces(file, IsOneSample(files_[file]) ? 1 : CountIn(files_[file], Array(file), input_));
   }
   /// Of one array, read already.
   Source(const std::string& path, cli::Array array, const InputShape& input, const SampleOptions& options)
@@ -192,11 +199,12 @@ class Samples::Source {
 
 CLI::Option* AddSampleOptions(CLI::App& verb, SampleOptions& options, const std::string& flag,
                               const std::string& purpose) {
-  auto* data = verb.add_option(flag, options.path,
-                               purpose +
-                                   ": a folder of .npy, raw float32 (.raw, .bin) or pictures, perhaps in a folder a "
-                                   "class; or one .npz, .npy or idx file, perhaps compressed with gzip. Several "
-                                   "inputs: a folder or array each, named after them");
+  auto* data =
+      verb.add_option(flag, options.path,
+                      purpose +
+                          ": a folder of .npy, raw float32 (.raw, .bin), pictures or WAV, perhaps in a "
+                          "folder a class; or one .npz, .npy or idx file, perhaps compressed with gzip. Several "
+                          "inputs: a folder or array each, named after them");
   verb.add_option("--samples", options.most, "Use the first N samples only")->check(CLI::PositiveNumber)->needs(data);
   verb.add_option("--mean", options.mean, "Taken from each value; one, or one a channel. Pixels are in [0, 1]")
       ->delimiter(',')

@@ -28,7 +28,7 @@ struct InputShape {
 };
 
 /// Float values of every input, loaded one sample at a time. Files that hold uint8 hold pixels: a value is
-/// (v / 255 - mean) / std; of other types (v - mean) / std.
+/// (v / 255 - mean) / std; of other types (v - mean) / std. Recordings are in [-1, 1].
 class Samples {
  public:
   /// Lists the samples; throws InputError.

@@ -11,7 +11,7 @@ std::string WhyTooLarge(const std::vector<int32_t>& dims) {
   int64_t count = 1;
   for (const int32_t dim : dims) {
     if (dim > 0 && count > kMostElements / dim)
-      return "would be a tensor " + DimsText(dims) + " of more than 2^30 elements; it may have at most that";
+      return "tensor " + DimsText(dims) + " has more than 2^30 elements; it may have at most that";
     if (dim > 0) count *= dim;
   }
   return "";

@@ -20,7 +20,7 @@ constexpr int32_t Dim(int64_t size) {
   return static_cast<int32_t>(std::clamp<int64_t>(size, INT32_MIN, INT32_MAX));
 }
 
-/// "would be a tensor [65536, 65536] of …" if dims are more than a tensor may have, counted without those that are 0 or
+/// "tensor [65536, 65536] has …" if dims are more than a tensor may have, counted without those that are 0 or
 /// negative. Empty if they are not.
 std::string WhyTooLarge(const std::vector<int32_t>& dims);
 

@@ -89,7 +89,7 @@ TEST(OnnxImporter, RefusesWhatItCannotRead) {
        [](OnnxBuilder& b) {
          for (int i = 0; i < 4; ++i) b.model().mutable_graph()->mutable_initializer(0)->set_dims(i, int64_t{1} << 32);
        },
-       "at most 2 GiB"},
+       "more than 2^30 elements"},
       {"negative weights", [](OnnxBuilder& b) { b.model().mutable_graph()->mutable_initializer(0)->set_dims(0, -8); },
        "has dimension -8"},
       {"input beyond 2^30",

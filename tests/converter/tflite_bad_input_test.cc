@@ -94,7 +94,7 @@ TEST(TfliteBadInput, AllKindsAreFoundInOneRun) {
       [](auto& t) {
         t.shape = {1 << 16, 1 << 16};
       },
-      "is larger than 2 GiB; a tensor has at most that");
+      "tensor [65536, 65536] has more than 2^30 elements; it may have at most that");
   bad.Damaged(
       "short", [](auto& t) { t.data.pop_back(); }, "has 3 bytes of data; its shape needs 4");
   bad.Damaged(
@@ -240,7 +240,7 @@ TEST(TfliteBadInput, PadsBeyondEveryTensorAreRefused) {
   const int32_t pads = bad.Tensor(Constant<int32_t>("pads", Type::INT32, {0, 0, most, most}));
   bad.model().tensors.back().shape = {2, 2};
   bad.Add(Code::PAD, {0, pads}, Int8("padded", {1, 2}));
-  bad.Expect("0(PAD): error: pads make dimension 1 too large");
+  bad.Expect("0(PAD): error: tensor [1, 2147483647] has more than 2^30 elements");
   bad.Run();
 }
 

@@ -69,7 +69,7 @@ const Case kCases[] = {
      [](auto& g) {
        g.tensor(3).dims = {32769, 32768};
      },
-     "g:mid: error: would be a tensor [32769, 32768] of more than 2^30 elements; it may have at most that"},
+     "g:mid: error: tensor [32769, 32768] has more than 2^30 elements; it may have at most that"},
     {"DataBytes", [](auto& g) { g.tensor(2).dims = {5}; }, "g:b: error: has 16 bytes of data; its shape needs 20"},
     {"ViewOfNothing", [](auto& g) { g.tensor(5).view->base = 99; }, "g:half: error: is a view of itself or of nothing"},
     {"ViewOfItself", [](auto& g) { g.tensor(5).view->base = 5; }, "g:half: error: is a view of itself or of nothing"},
@@ -171,9 +171,9 @@ TEST(Verifier, ReportsSeveralRulesInOneRun) {
 /// Rules add and multiply in 64 bits.
 TEST(Verifier, RefusesSizesBeyond32Bits) {
   const std::pair<const char*, const char*> cases[] = {
-      {"%2 = concatenation(%0, %1) {axis = 0}", "would be a tensor [2147483647] of more than 2^30 elements"},
+      {"%2 = concatenation(%0, %1) {axis = 0}", "tensor [2147483647] has more than 2^30 elements"},
       {"%2 = pad(%0) {after = [2147483647], before = [2147483647]}",
-       "would be a tensor [2147483647] of more than 2^30"},
+       "tensor [2147483647] has more than 2^30"},
       {"%2 = pad(%0) {after = [0], before = [4294967296]}", "has attribute before beyond 32 bits"},
   };
   for (const auto& [node, message] : cases) {

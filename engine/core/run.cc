@@ -1,5 +1,6 @@
 // The part of Interpreter that runs: cursor, loops, devices, deadlines.
 #include "engine/core/interpreter.h"
+#include "engine/plan/plan_rules.h"
 #include "schema/plan_generated.h"
 
 namespace takt {
@@ -140,12 +141,9 @@ Progress Interpreter::AdvanceLoops() {
 Status Interpreter::RunJob(uint16_t id, uint64_t* work) {
   const JobView view = plan_->job(id);
   std::span<std::byte> bases[kMaxJobBases];
-  uint32_t read_only = 0;
-  for (size_t i = 0; i < view.bases.size(); ++i) {
-    bases[i] = tensor(view.bases[i]);
-    read_only |= uint32_t{plan_->tensor(view.bases[i]).constant} << i;
-  }
-  const Job job{jobs_.first + id, plan_->constant(view.stream).bytes, {bases, view.bases.size()}, read_only};
+  for (size_t i = 0; i < view.bases.size(); ++i) bases[i] = tensor(view.bases[i]);
+  const Job job{
+      jobs_.first + id, plan_->constant(view.stream).bytes, {bases, view.bases.size()}, ~WrittenBases(*plan_, id)};
   Device& device = *devices_[view.device];
   if (work != nullptr) return device.Prepare(job, *work);
   if (!device.caps().coherent) MaintainCaches(id, false);

@@ -18,7 +18,7 @@ struct Job {
   uint32_t id = 0;  ///< On its device: the index of the plan's job behind InitOptions::first_job.
   std::span<const std::byte> stream;
   std::span<const std::span<std::byte>> bases;
-  uint32_t read_only = 0;  ///< Bit i: base i is a constant, which no command may write.
+  uint32_t read_only = 0;  ///< Bit i: no command may write base i. Steps run meanwhile that read it.
 };
 
 /// Ids of the jobs of one plan.

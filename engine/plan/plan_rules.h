@@ -49,9 +49,10 @@ struct Rules {
   bool Overlaps(uint32_t a, uint32_t b) const;
   /// Whether a step writes memory of the tensors with that root.
   bool Writes(const StepView& s, uint16_t tensor_root) const;
-  /// A bit for each base that the job writes.
-  uint32_t WrittenBases(uint16_t job) const;
 };
+
+/// A bit for each base that the job writes.
+uint32_t WrittenBases(const Plan& plan, uint16_t job);
 
 }  // namespace takt
 

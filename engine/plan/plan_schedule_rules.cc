@@ -51,7 +51,7 @@ class JobsInFlight {
   uint16_t first() const { return jobs_[0].job; }
   Status Submit(uint16_t job) {
     if (count_ == kMaxJobsInFlight || Find(job) != nullptr) return Bad(Site::kPlanFlight, job);
-    const uint32_t written = rules_.WrittenBases(job);
+    const uint32_t written = WrittenBases(rules_.plan, job);
     const auto bases = rules_.plan.job(job).bases;
     for (uint32_t i = 0; i < bases.size(); ++i) TAKT_TRY(Touch(bases[i], (written >> i & 1) != 0));
     jobs_[count_++] = {job, written};
@@ -107,7 +107,7 @@ bool Rules::Overlaps(uint32_t a, uint32_t b) const {
   return x.base == y.base && x.offset < uint64_t{y.offset} + y.extent() && y.offset < uint64_t{x.offset} + x.extent();
 }
 
-uint32_t Rules::WrittenBases(uint16_t job) const {
+uint32_t WrittenBases(const Plan& plan, uint16_t job) {
   uint32_t written = 0;
   for (uint32_t k = 0; k < plan.job(job).range_count; ++k) {
     const JobRangeView r = plan.job_range(job, k);
@@ -118,7 +118,7 @@ uint32_t Rules::WrittenBases(uint16_t job) const {
 
 bool Rules::Writes(const StepView& s, uint16_t tensor_root) const {
   if (s.op == Op::kSubmit || s.op == Op::kWait) {
-    const uint32_t written = WrittenBases(s.job());
+    const uint32_t written = WrittenBases(plan, s.job());
     const auto bases = plan.job(s.job()).bases;
     for (uint32_t i = 0; i < bases.size(); ++i) {
       if ((written >> i & 1) != 0 && plan.live(bases[i]).root == tensor_root) return true;

@@ -144,6 +144,7 @@ const Row kRows[] = {
      [](Case& k) { k.spec.steps[3] = {.first_operand = 2}, k.spec.lives[x] = schema::Live(0, 3, x); }},
     {"jobs are submitted", Broken(Site::kPlanFlight, 0, 3), [](Case& k) { k.spec.steps[1] = {.first_operand = 0}; }},
     {"what a job reads is not written", Broken(Site::kPlanFlight, 0, 2), [](Case& k) { k.spec.operands[3] = a; }},
+    {"what a job writes is not written", Broken(Site::kPlanFlight, 0, 2), [](Case& k) { k.spec.operands[3] = b; }},
     {"what a job writes is not read", Broken(Site::kPlanFlight, 0, 2), [](Case& k) { k.spec.operands[2] = b; }},
     {"live tensors do not overlap", Broken(Site::kPlanOverlap, h),
      [](Case& k) { k.spec.tensors[h] = View(16 * y, 0); }},

@@ -34,12 +34,15 @@ bool ShareDevice(const Interpreter& a, const Interpreter& b) {
   return false;
 }
 
+int InFlightChange(Op op) {
+  return op == Op::kSubmit ? 1 : op == Op::kWait ? -1 : 0;
+}
+
 /// Jobs of a network that may be in flight at once.
 int MostInFlight(const Plan& plan) {
   int now = 0, most = 0;
   for (uint32_t i = 0; i < plan.step_count(); ++i) {
-    const Op op = plan.step(i).op;
-    now += op == Op::kSubmit ? 1 : op == Op::kWait ? -1 : 0;
+    now += InFlightChange(plan.step(i).op);
     most = now > most ? now : most;
   }
   return most;
@@ -192,8 +195,10 @@ uint64_t LongestStep(const Plan& plan) {
   const std::span<const uint64_t> costs = plan.costs();
   const uint32_t commit = plan.commit_step();
   uint64_t longest = 0, run = 0;
+  int in_flight = 0;
   for (uint32_t i = 0; i < costs.size(); ++i) {
-    const uint64_t before = i > commit ? run : 0;
+    const uint64_t before = i > commit || in_flight != 0 ? run : 0;
+    in_flight += InFlightChange(plan.step(i).op);
     run = costs[i] > UINT64_MAX - before ? UINT64_MAX : before + costs[i];
     longest = run > longest ? run : longest;
   }

@@ -98,8 +98,8 @@ class Scheduler {
   Task* last_ = nullptr;
 };
 
-/// Ticks of the plan's longest step, a job from Submit to Wait and the commit of states as one; 0 without costs in the
-/// plan.
+/// Ticks of the plan's longest step, a job from Submit to Wait with what the host runs meanwhile and the commit of
+/// states as one; 0 without costs in the plan.
 uint64_t LongestStep(const Plan& plan);
 
 }  // namespace takt

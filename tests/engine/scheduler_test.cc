@@ -164,5 +164,12 @@ TEST_F(SchedulerTest, TheLongestStepIsThatOfThePlan) {
   EXPECT_EQ(LongestStep(Net(spec).plan), 9u);
 }
 
+TEST_F(SchedulerTest, AJobIsOneStepWithWhatRunsMeanwhile) {
+  test::FakeDevice device(now, 1);
+  test::PlanSpec spec = test::OneOfEverything();  // Step 1 submits a job, which step 3 waits for.
+  spec.costs = {7, 0, 5, 3, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(LongestStep(Net(spec, nullptr, &device).plan), 8u);
+}
+
 }  // namespace
 }  // namespace takt

@@ -69,6 +69,10 @@ class Replay {
         if (!Intact(id)) return at + "reads " + Name(id) + ", whose memory holds something else";
       }
       if (const std::string wrong = CheckWrites(steps[s]); !wrong.empty()) return at + wrong;
+      if (steps[s].op == Op::kWait) flying_.erase(steps[s].params);
+      for (const auto& [job, submit] : flying_)
+        if (const std::string wrong = CheckBeside(*submit, steps[s]); !wrong.empty()) return at + wrong;
+      if (steps[s].op == Op::kSubmit) flying_[steps[s].params] = &steps[s];
       for (TensorId id : steps[s].outputs) Write(id);
       if (steps[s].scratch != ir::kNoTensor) Write(steps[s].scratch);
       if (steps[s].op != Op::kLoop) continue;
@@ -117,8 +121,29 @@ class Replay {
     return "";
   }
 
+  bool Overlap(TensorId id, const std::vector<TensorId>& others) const {
+    if (!InArena(id)) return false;
+    return std::any_of(others.begin(), others.end(),
+                       [&](TensorId other) { return InArena(other) && ranges_.at(id).Overlaps(ranges_.at(other)); });
+  }
+
+  /// While a job is in flight, no step writes what it reads or writes, or reads what it writes.
+  std::string CheckBeside(const backend::StepSpec& submit, const backend::StepSpec& step) const {
+    std::vector<TensorId> written = step.outputs;
+    written.push_back(step.scratch);
+    for (TensorId id : written) {
+      if (Overlap(id, submit.inputs) || Overlap(id, submit.outputs))
+        return "writes " + Name(id) + " over memory of a job in flight";
+    }
+    for (TensorId id : step.inputs) {
+      if (Overlap(id, submit.outputs)) return "reads " + Name(id) + ", which a job in flight writes";
+    }
+    return "";
+  }
+
   const ir::Graph& graph_;
   std::map<TensorId, Range> ranges_;
+  std::map<std::vector<uint8_t>, const backend::StepSpec*> flying_;  ///< Submits of jobs, by their params.
   Owners owners_;
 };
 

@@ -17,8 +17,8 @@ namespace takt::memory {
 std::string CheckPlacement(const std::vector<Buffer>& buffers, const Placement& placement, int64_t alignment);
 
 /// Replays the steps on an arena that knows whose value each byte holds: empty if every step reads what was written for
-/// it and writes over its own inputs only as its op's row allows. So no view, in-place step or lifetime was declared
-/// wrongly.
+/// it and writes over its own inputs only as its op's row allows, and a job's memory stays its own until it is waited
+/// for. So no view, in-place step or lifetime was declared wrongly.
 std::string CheckSharing(const ir::Graph& graph, const std::vector<backend::StepSpec>& steps, const Liveness& liveness,
                          const Placement& placement);
 

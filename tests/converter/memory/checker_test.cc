@@ -133,6 +133,52 @@ TEST_F(CheckSharingTest, ScratchOverAnOperand) {
   EXPECT_TRUE(Contains(Check(), "step 1 writes 'scratch' over its input 'a'"));
 }
 
+/// A job that makes x from `input`, while a and b are computed; then the sum as before.
+class JobInFlight : public CheckSharingTest {
+ protected:
+  void SetUp() override {
+    CheckSharingTest::SetUp();
+    other_ = AddTensor("other");
+    x_ = AddTensor("x");
+    graph_.inputs = {input_, other_};
+    graph_.outputs = {output_, x_};
+    steps_[0].inputs = {other_};
+    backend::StepSpec job;
+    job.op = Op::kSubmit, job.params = {0, 0, 0, 0}, job.inputs = {input_}, job.outputs = {x_};
+    steps_.insert(steps_.begin(), job);
+    job.op = Op::kWait;
+    steps_.insert(steps_.begin() + 3, job);
+    Plan();
+    EXPECT_EQ(Check(), "");
+  }
+  TensorId other_ = -1, x_ = -1;
+};
+
+TEST_F(JobInFlight, ItsMemoryLivesFromSubmitToWait) {
+  for (const TensorId id : {input_, x_}) {
+    EXPECT_EQ(Entry(id).first, 0);
+    EXPECT_GE(Entry(id).last, 3);
+  }
+}
+
+TEST_F(JobInFlight, AStepWritesOverWhatItReads) {
+  Entry(a_).buffer = Entry(input_).buffer;
+  steps_[3].inputs.clear();  // Nothing reads the input again.
+  EXPECT_TRUE(Contains(Check(), "step 1 writes 'a' over memory of a job in flight"));
+}
+
+TEST_F(JobInFlight, AStepWritesOverWhatItWrites) {
+  Entry(b_).buffer = Entry(x_).buffer;
+  EXPECT_TRUE(Contains(Check(), "step 2 writes 'b' over memory of a job in flight"));
+}
+
+TEST_F(JobInFlight, AStepReadsWhatItWrites) {
+  steps_[2].inputs = {x_};
+  EXPECT_TRUE(Contains(Check(), "step 2 reads 'x', which a job in flight writes"));
+  std::swap(steps_[2], steps_[3]);
+  EXPECT_EQ(Check(), "");
+}
+
 TEST_F(CheckSharingTest, StepsOutOfOrder) {
   std::swap(steps_[0], steps_[1]);
   EXPECT_TRUE(Contains(Check(), "step 0 reads 'a'"));

@@ -20,6 +20,7 @@
 #include "converter/memory/schedule.h"
 #include "converter/npu/feature_memory.h"
 #include "converter/npu/memory_need.h"
+#include "converter/npu/overlap.h"
 #include "converter/passes/evaluate.h"
 #include "converter/passes/pass.h"
 #include "engine/plan/plan.h"
@@ -177,6 +178,10 @@ void RunStages(Conversion& result, std::span<const uint8_t> model, const Convert
   }
   CostSteps(result, steps, commits, options);
   steps.insert(steps.end(), commits.begin(), commits.end());
+  if (machine && result.diagnostics.ok()) {
+    npu::OverlapJobs(result.graph, *machine, commits.size(), MaxStepTicks(options), result.npu, result.diagnostics);
+    steps = result.npu.steps;
+  }
   uint64_t work = backend::CheckSteps(result.graph, steps, reference::AllKernels(), result.diagnostics);
   for (const backend::JobSpec& job : result.npu.device.jobs) work += std::min(job.work, UINT64_MAX - work);
   if (!result.diagnostics.ok()) return;

@@ -11,6 +11,7 @@
 #include "converter/backend/step_call.h"
 #include "converter/npu/job_builder.h"
 #include "converter/npu/partition.h"
+#include "converter/npu/step_times.h"
 #include "engine/hal/device.h"
 
 namespace takt::npu {
@@ -192,13 +193,9 @@ void Compiler::RefuseLongSteps() {
 }
 
 void Compiler::AddJob(size_t first, JobBuilder& job) {
-  struct {
-    uint16_t device, job;
-  } params = {0, static_cast<uint16_t>(made_.device.jobs.size())};
   StepSpec step;
   step.node = steps_[first].node;
-  step.params.resize(sizeof(params));
-  std::memcpy(step.params.data(), &params, sizeof(params));
+  SetJob(step, made_.device.jobs.size());
   step.inputs = job.inputs;
   step.outputs = job.outputs;
   for (const Op op : {Op::kSubmit, Op::kWait}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "converter/npu/step_profile.h"
+#include "converter/npu/step_times.h"
 
 namespace takt::npu {
 namespace {
@@ -63,23 +64,22 @@ void AddJob(const Touches& touches, size_t job, double before, double cycle, std
 
 std::vector<FeatureLife> FeatureLives(const Compilation& c, const Machine& machine) {
   std::vector<FeatureLife> lives;
-  uint64_t now = 0;
-  size_t job = 0, step = 0;
-  for (size_t s = 0; s < c.steps.size(); ++s) {
-    if (c.steps[s].op == Op::kSubmit) continue;
-    if (c.steps[s].op == Op::kWait) {
+  const StepTimes times(c, machine);
+  size_t step = 0;
+  for (const backend::StepSpec& spec : c.steps) {
+    const bool marked = IsDeviceStep(spec) && times.job(JobOf(spec)).apart();
+    if (marked || !IsDeviceStep(spec)) ++step;
+    if (spec.op == Op::kSubmit) {
+      const size_t job = JobOf(spec);
       const CompiledJob& compiled = c.jobs[job];
       const std::vector<size_t> steps = StepOfLayers(compiled);
       Touches touches;
       Replay(c, job, machine,
              [&](const Span& span) { touches.Add(span, step + steps[LayerAt(compiled, span.position)]); });
-      AddJob(touches, job, static_cast<double>(now), static_cast<double>(uint64_t{1} << machine.tick_shift), lives);
+      AddJob(touches, job, static_cast<double>(times.job(job).start),
+             static_cast<double>(uint64_t{1} << machine.tick_shift), lives);
       step += 1 + *std::ranges::max_element(steps);
-      ++job;
-    } else {
-      ++step;
     }
-    now += c.device.costs[s];
   }
   return lives;
 }

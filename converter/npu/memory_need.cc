@@ -1,10 +1,10 @@
 #include "converter/npu/memory_need.h"
 
-#include <cstring>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "converter/npu/step_times.h"
 #include "engine/core/interpreter.h"
 #include "engine/plan/trailer.h"
 
@@ -16,11 +16,7 @@ using backend::StepSpec;
 /// Of a step of the host, or of the layer at which a job's workspace is fullest.
 ModelLocation OpOf(const ir::Graph& graph, const StepSpec& step, const Compilation& made) {
   int node = step.node;
-  if (step.op == Op::kSubmit || step.op == Op::kWait) {
-    uint16_t job;  // behind the device's index
-    std::memcpy(&job, step.params.data() + sizeof(uint16_t), sizeof(job));
-    node = made.jobs[job].peak_node;
-  }
+  if (IsDeviceStep(step)) node = made.jobs[JobOf(step)].peak_node;
   const ir::Node& source = graph.nodes[static_cast<size_t>(node)];
   return {graph.name, source.sources.empty() ? -1 : source.sources[0], source.name, ""};
 }

@@ -1,7 +1,10 @@
 #include "converter/npu/plan_compilation.h"
 
+#include <map>
+
 #include "absl/strings/str_cat.h"
 #include "converter/npu/emitter.h"
+#include "converter/npu/step_times.h"
 #include "ports/npu_emu/model/checker.h"
 
 namespace takt::npu {
@@ -117,15 +120,18 @@ std::optional<PlanCompilation> ReadCompilation(const Plan& plan, const std::stri
   if (table.validated != 0) made.machine.validated_against.push_back(told);
   made.graph.name = name;
   Reader reader(plan, made);
+  std::map<uint16_t, size_t> submits;  // The last one of each job of the plan.
   for (uint32_t s = 0; s < plan.step_count(); ++s) {
     const StepView view = plan.step(s);
     std::string origin(plan.step_origin(s).name);
-    if (view.op == Op::kWait) {
+    backend::StepSpec step;
+    if (view.op == Op::kSubmit) {
+      submits[view.job()] = made.compilation.jobs.size();
       if (origin.empty()) origin = absl::StrCat("job ", view.job());
       if (!reader.ReadJob(view.job(), origin, reason)) return std::nullopt;
     }
-    backend::StepSpec step;
     step.op = view.op;
+    if (IsDeviceStep(step)) SetJob(step, submits[view.job()]);
     step.node = reader.AddNode(view.op, origin);
     made.compilation.steps.push_back(std::move(step));
     made.compilation.device.costs.push_back(plan.costs()[s]);

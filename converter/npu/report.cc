@@ -77,6 +77,7 @@ Json StepJson(const StepProfile& step, size_t index, const Machine& m) {
                {"on", step.host() ? "host" : "npu"},
                {"start_cycle", step.start},
                {"cycles", step.cycles},
+               {"hidden_cycles", step.hidden},
                {"ms", static_cast<double>(step.cycles) * 1e3 / static_cast<double>(m.clock_hz)},
                {"bound_by", step.BoundText(m)}};
   if (step.host()) {
@@ -118,9 +119,10 @@ std::string StepText(const StepProfile& s, size_t index, const Machine& m) {
       absl::StrFormat("  %4d %-18s %10d %-14s %5.1f%%", index, s.op, s.cycles, s.BoundText(m), 100 * s.Utilisation(m));
   for (uint32_t i = 0; i < m.memory_count; ++i)
     absl::StrAppendFormat(&text, " %10d", s.activity.read_bytes[i] + s.activity.written_bytes[i]);
-  absl::StrAppendFormat(&text, " %9.0f  %s%s\n",
+  absl::StrAppendFormat(&text, " %9.0f  %s%s%s\n",
                         static_cast<double>(EnergyOf(s.activity, m).Sum()) / kFemtojoulesANanojoule, s.name,
-                        s.reason.empty() ? "" : absl::StrCat(" (", s.reason, ")"));
+                        s.reason.empty() ? "" : absl::StrCat(" (", s.reason, ")"),
+                        s.hidden == 0 ? "" : absl::StrCat(" (", s.hidden, " cycles while the host runs steps)"));
   return text;
 }
 
@@ -193,21 +195,24 @@ std::string ValidationText(const MachineDescription& machine) {
 
 Json ReportJson(const ir::Graph& graph, const Compilation& c, const MachineDescription& machine) {
   const Machine& m = machine.table;
+  const std::vector<StepProfile> steps = ProfileSteps(graph, c, m);
   const uint64_t total = TotalCycles(c);
-  uint64_t npu = 0;
+  uint64_t npu = 0, hidden = 0;
   for (const CompiledJob& job : c.jobs) npu += job.timing.Cycles(m);
+  for (const StepProfile& step : steps) hidden += step.hidden;
   Json json = {{"machine", m.name},
                {"clock_hz", m.clock_hz},
                {"validation", ValidationText(machine)},
                {"cycles", total},
                {"npu_cycles", npu},
-               {"host_cycles", total - npu},
+               {"host_cycles", total + hidden - npu},
+               {"hidden_cycles", hidden},
                {"ms", static_cast<double>(total) * 1e3 / static_cast<double>(m.clock_hz)}};
   AddEnergy(TotalActivity(c), m, json);
   json["area_um2"] = PartsJson(PartsOf(AreaOf(m), m), 1);
   json["sources"] = machine.sources;
   json["steps"] = Json::array();
-  for (const StepProfile& step : ProfileSteps(graph, c, m)) {
+  for (const StepProfile& step : steps) {
     json["steps"].push_back(StepJson(step, json["steps"].size(), m));
   }
   json["cascades"] = CascadesJson(graph, c);
@@ -219,11 +224,13 @@ Json ReportJson(const ir::Graph& graph, const Compilation& c, const MachineDescr
 std::string ReportText(const ir::Graph& graph, const Compilation& c, const MachineDescription& machine) {
   const Machine& m = machine.table;
   const Json json = ReportJson(graph, c, machine);
+  const auto hidden = json["hidden_cycles"].get<uint64_t>();
+  const std::string both = hidden == 0 ? "" : absl::StrCat(", ", hidden, " on both at once");
   std::string text = absl::StrFormat(
-      "%s: %d cycles (%d on the NPU, %d on the host), %.3f ms, %.0f nJ on the NPU\n  %s\n  "
+      "%s: %d cycles (%d on the NPU, %d on the host%s), %.3f ms, %.0f nJ on the NPU\n  %s\n  "
       "energy %.0f nJ: %s; %s\n",
       json["machine"].get<std::string>(), json["cycles"].get<uint64_t>(), json["npu_cycles"].get<uint64_t>(),
-      json["host_cycles"].get<uint64_t>(), json["ms"].get<double>(), json["energy_nj"].get<double>(),
+      json["host_cycles"].get<uint64_t>(), both, json["ms"].get<double>(), json["energy_nj"].get<double>(),
       json["validation"].get<std::string>(), json["energy_nj"].get<double>(), EnergyParts(TotalActivity(c), m),
       AreaText(m));
   absl::StrAppendFormat(&text, "  %4s %-18s %10s %-14s %6s", "step", "op", "cycles", "bound by", "util");

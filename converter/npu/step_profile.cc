@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "converter/npu/step_times.h"
 #include "ports/npu_emu/model/cost.h"
 
 namespace takt::npu {
@@ -19,7 +20,7 @@ std::string TileText(const Tiling& t) {
 
 /// What another stripe takes.
 void AddTo(StepProfile& step, const StepProfile& stripe) {
-  step.cycles += stripe.cycles, step.stripes += stripe.stripes;
+  step.cycles += stripe.cycles, step.hidden += stripe.hidden, step.stripes += stripe.stripes;
   step.activity.Merge(stripe.activity);
   for (int p = 0; p < kPipes; ++p) {
     step.busy[p] += stripe.busy[p];
@@ -57,8 +58,9 @@ class Collector {
     sums.step.activity.Count(machine_, stream_.header, span.command);
   }
 
-  /// Appends the job's layers; `before` is the cycle at which it was submitted.
-  void Finish(const ir::Graph& graph, int job, uint64_t before, std::vector<StepProfile>& steps) {
+  /// Appends the job's layers.
+  void Finish(const ir::Graph& graph, size_t job, const StepTimes& step_times, std::vector<StepProfile>& steps) {
+    const uint64_t before = step_times.job(job).start;
     uint64_t end = 0;
     const std::vector<size_t> step_of = StepOfLayers(job_);
     const std::vector<uint64_t> cycles = times_.Cycles(job_.timing, machine_);
@@ -66,7 +68,7 @@ class Collector {
     for (size_t i = 0; i < layers_.size(); ++i) {
       const CompiledLayer& compiled = job_.layers[i];
       StepProfile& step = layers_[i].step;
-      step.job = job;
+      step.job = static_cast<int>(job);
       step.cascade = compiled.cascade;
       step.stripes = compiled.cascade >= 0 ? 1 : 0;
       step.name = graph.nodes[static_cast<size_t>(compiled.node)].name;
@@ -74,6 +76,7 @@ class Collector {
       if (compiled.layer.type != Type::kInt8) absl::StrAppend(&step.op, " ", TypeName(compiled.layer.type));
       step.tile = TileText(compiled.tiling);
       step.cycles = cycles[i];
+      step.hidden = step_times.HostCycles(before + end, before + end + cycles[i]);
       end += step.cycles;
       step.start = before + std::min(layers_[i].first >> machine_.tick_shift, end);
       if (first + step_of[i] == steps.size()) {
@@ -82,6 +85,8 @@ class Collector {
         AddTo(steps[first + step_of[i]], step);
       }
     }
+    for (size_t i = first; i < steps.size(); ++i)
+      steps[i].begin = i == first ? before : steps[i - 1].begin + steps[i - 1].cycles;
   }
 
  private:
@@ -172,26 +177,26 @@ void Replay(const Compilation& c, size_t job, const Machine& machine, const std:
 
 std::vector<StepProfile> ProfileSteps(const ir::Graph& graph, const Compilation& c, const Machine& machine) {
   std::vector<StepProfile> steps;
-  uint64_t now = 0;
-  size_t job = 0;
+  const StepTimes times(c, machine);
   for (size_t s = 0; s < c.steps.size(); ++s) {
-    if (c.steps[s].op == Op::kSubmit) continue;
-    if (c.steps[s].op == Op::kWait) {
-      Collector collector(c, job, machine);
-      Replay(c, job, machine, [&](const Span& span) { collector.Add(span); });
-      collector.Finish(graph, static_cast<int>(job), now, steps);
-      ++job;
-    } else {
-      StepProfile step;
+    StepProfile step;
+    step.op = OpName(c.steps[s].op);
+    step.start = step.begin = times.start(s);
+    if (!IsDeviceStep(c.steps[s])) {
       step.name = graph.nodes[static_cast<size_t>(c.steps[s].node)].name;
-      step.op = OpName(c.steps[s].op);
-      step.start = now;
       step.cycles = c.device.costs[s];
       const auto reason = c.host_reasons.find({c.steps[s].node, c.steps[s].op});
       if (reason != c.host_reasons.end()) step.reason = reason->second;
       steps.push_back(std::move(step));
+      continue;
     }
-    now += c.device.costs[s];
+    const size_t job = JobOf(c.steps[s]);
+    step.name = absl::StrCat("job ", job);
+    if (times.job(job).apart()) steps.push_back(std::move(step));
+    if (c.steps[s].op == Op::kWait) continue;
+    Collector collector(c, job, machine);
+    Replay(c, job, machine, [&](const Span& span) { collector.Add(span); });
+    collector.Finish(graph, job, times, steps);
   }
   return steps;
 }

@@ -10,12 +10,15 @@
 
 namespace takt::npu {
 
-/// A layer of a job, or a step of the host.
+/// A layer of a job, or a step of the host; where steps of the host run while a job is in flight, also its Submit and
+/// its Wait, which take no cycles beside its layers'.
 struct StepProfile {
   std::string name, op;
   int job = -1;             ///< -1: on the host.
   uint64_t start = 0;       ///< Cycle of the network at which its first command starts.
-  uint64_t cycles = 0;      ///< From the end of the step before to its own: they sum to the network's cycles.
+  uint64_t cycles = 0;      ///< From the end of the step before on its side to its own.
+  uint64_t hidden = 0;      ///< Of them, those in which the host runs steps: what is left sums to the network's cycles.
+  uint64_t begin = 0;       ///< Cycle of the network from which on `cycles` are told; stripes of a cascade as one.
   Activity activity;        ///< None of a step of the host.
   Ticks busy[kPipes] = {};  ///< How long it holds each pipe.
   Ticks moving[kPipes][kMaxMemories] = {};  ///< Of that: moving bytes of each memory.
@@ -26,6 +29,7 @@ struct StepProfile {
   uint32_t stripes = 0;                     ///< Then: times that it is begun.
 
   bool host() const { return job < 0; }
+  uint64_t exposed() const { return cycles - hidden; }
   /// "host", or the pipe that it holds longest.
   const char* bound_by() const;
   /// As bound_by; of a pipe that moves with the memory that it is busy with longest: "load (flash)".
@@ -34,7 +38,7 @@ struct StepProfile {
   double Utilisation(const Machine& machine) const;
 };
 
-/// In the order in which they run.
+/// In the order in which they begin.
 std::vector<StepProfile> ProfileSteps(const ir::Graph& graph, const Compilation& compilation, const Machine& machine);
 
 /// Runs job `job` again; `on_span` sees each command.

@@ -9,13 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "converter/npu/buffer_use.h"
 #include "converter/npu/step_profile.h"
+#include "converter/npu/step_times.h"
 
 namespace takt::npu {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kStepTrack = kPipes;  // tracks below it are the pipes
+constexpr int kLayerTrack = kPipes, kHostTrack = kPipes + 1;  // tracks below them are the pipes
 constexpr uint64_t kBandwidthBins = 512;
 
 class Tracer {
@@ -23,19 +24,19 @@ class Tracer {
   Tracer(const Compilation& c, const Machine& machine)
       : c_(c), m_(machine), cycle_(static_cast<double>(uint64_t{1} << machine.tick_shift)) {
     Describe("process_name", 0, {{"name", machine.name}});
-    NameTrack(kStepTrack, "steps", 0);
-    for (int p = 0; p < kPipes; ++p) NameTrack(p, PipeName(static_cast<Pipe>(p)), 1 + p);
+    NameTrack(kHostTrack, "host", 0);
+    NameTrack(kLayerTrack, "layers", 1);
+    for (int p = 0; p < kPipes; ++p) NameTrack(p, PipeName(static_cast<Pipe>(p)), 2 + p);
   }
 
   void AddSteps(const std::vector<StepProfile>& steps) {
-    uint64_t now = 0;  // slices of a track must not overlap, but layers begin before the one before is done
     for (const StepProfile& s : steps) {
-      Slice(kStepTrack, absl::StrCat(s.op, " ", s.name), static_cast<double>(now), static_cast<double>(s.cycles),
+      Slice(s.host() ? kHostTrack : kLayerTrack, absl::StrCat(s.op, " ", s.name), static_cast<double>(s.begin),
+            static_cast<double>(s.cycles),
             {{"bound_by", s.bound_by()},
              {"macs", s.activity.macs},
              {"bytes", s.activity.Bytes()},
              {"first_command", s.start}});
-      now += s.cycles;
     }
   }
   /// Job `job`, submitted at cycle `start`.
@@ -212,12 +213,8 @@ std::string Tracer::Finish() {
 std::string TraceJson(const ir::Graph& graph, const Compilation& c, const Machine& machine) {
   Tracer tracer(c, machine);
   tracer.AddSteps(ProfileSteps(graph, c, machine));
-  uint64_t now = 0;
-  size_t job = 0;
-  for (size_t s = 0; s < c.steps.size(); ++s) {
-    if (c.steps[s].op == Op::kWait) tracer.AddJob(job++, now);
-    now += c.device.costs[s];
-  }
+  const StepTimes times(c, machine);
+  for (size_t job = 0; job < c.jobs.size(); ++job) tracer.AddJob(job, times.job(job).start);
   return tracer.Finish();
 }
 

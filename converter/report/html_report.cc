@@ -29,7 +29,7 @@ StepProfile Total(const Steps& steps) {
   StepProfile total;
   total.job = 0;
   for (const StepProfile& s : steps) {
-    total.cycles += s.cycles;
+    total.cycles += s.exposed(), total.hidden += s.hidden;
     total.activity.Merge(s.activity);
   }
   return total;
@@ -47,7 +47,8 @@ std::string Facts(const npu::Machine& m, const Steps& steps) {
   html += Fact("Time", absl::StrFormat("%.4g ms", Milliseconds(total.cycles, m)),
                absl::StrFormat("at %g MHz", static_cast<double>(m.clock_hz) / 1e6));
   html += Fact("Cycles", Grouped(total.cycles),
-               absl::StrCat(Grouped(total.cycles - host), " on the NPU, ", Grouped(host), " on the host"));
+               absl::StrCat(Grouped(total.cycles + total.hidden - host), " on the NPU, ", Grouped(host), " on the host",
+                            total.hidden == 0 ? "" : absl::StrCat(", ", Grouped(total.hidden), " on both at once")));
   html +=
       Fact("Utilisation", absl::StrFormat("%.1f %%", 100 * total.Utilisation(m)),
            absl::StrCat(Grouped(total.activity.macs), " MACs, ", Grouped(npu::PeakMacs(m.array)), " a cycle at most"));
@@ -176,7 +177,7 @@ std::string MemoryMap(const Plan& plan, const npu::Compilation& c, const npu::Ma
   std::vector<uint16_t> jobs;
   for (uint32_t s = 0; s < plan.step_count(); ++s) {
     time.starts.push_back(time.starts.back() + static_cast<double>(c.device.costs[s]));
-    if (plan.step(s).op == Op::kWait) jobs.push_back(plan.step(s).job());
+    if (plan.step(s).op == Op::kSubmit) jobs.push_back(plan.step(s).job());
   }
   std::vector<MapBox> boxes;
   for (const npu::FeatureLife& life : npu::FeatureLives(c, m)) {

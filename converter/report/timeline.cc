@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "converter/npu/step_times.h"
 #include "converter/report/charts.h"
 #include "converter/report/html.h"
 
@@ -20,11 +21,12 @@ constexpr const char* kColours[kPipes] = {"", "#4e79a7", "#5fa8a2", "#e15759", "
 struct Kind {
   const char *name, *colour;
 };
-constexpr Kind kKinds[] = {
-    {"conv", "#86b1de"}, {"depthwise", "#93cc8e"}, {"pool", "#e8cd6b"}, {"add", "#e5a593"}, {"host", "#b9bcc4"}};
+constexpr Kind kKinds[] = {{"conv", "#86b1de"}, {"depthwise", "#93cc8e"}, {"pool", "#e8cd6b"},
+                           {"add", "#e5a593"},  {"move", "#c3a5d6"},      {"host", "#b9bcc4"}};
 
+/// The first word of a layer's op; its type follows.
 const Kind& KindOf(const StepProfile& step) {
-  const std::string name = step.host() ? "host" : step.op;
+  const std::string name = step.host() ? "host" : step.op.substr(0, step.op.find(' '));
   return *std::ranges::find_if(kKinds, [&](const Kind& kind) { return name == kind.name; });
 }
 
@@ -62,40 +64,38 @@ class BusyColumns {
 BusyColumns Busy(const npu::Compilation& c, const npu::Machine& m) {
   BusyColumns columns(std::max(1.0, static_cast<double>(npu::TotalCycles(c))));
   const double cycle = static_cast<double>(uint64_t{1} << m.tick_shift);
-  double now = 0;
-  size_t job = 0;
-  for (size_t s = 0; s < c.steps.size(); ++s) {
-    if (c.steps[s].op == Op::kWait) {
-      npu::Replay(c, job++, m, [&](const npu::Span& span) {
-        if (span.command.op == npu::MicroOp::kSet || span.command.op == npu::MicroOp::kWait) return;
-        columns.Add(static_cast<int>(span.command.pipe), now + static_cast<double>(span.start) / cycle,
-                    now + static_cast<double>(span.free) / cycle);
-      });
-    }
-    now += static_cast<double>(c.device.costs[s]);
+  const npu::StepTimes times(c, m);
+  for (size_t job = 0; job < c.jobs.size(); ++job) {
+    const auto start = static_cast<double>(times.job(job).start);
+    npu::Replay(c, job, m, [&](const npu::Span& span) {
+      if (span.command.op == npu::MicroOp::kSet || span.command.op == npu::MicroOp::kWait) return;
+      columns.Add(static_cast<int>(span.command.pipe), start + static_cast<double>(span.start) / cycle,
+                  start + static_cast<double>(span.free) / cycle);
+    });
   }
   return columns;
 }
 
-std::string StepBand(const std::vector<StepProfile>& steps, const Axis& axis) {
-  std::string svg = SvgText(kChartLeft - 8, 16, "end", "steps");
-  double end = 0;
+/// What the host and the NPU run.
+std::string StepBands(const std::vector<StepProfile>& steps, const Axis& axis) {
+  std::string svg = SvgText(kChartLeft - 8, 16, "end", "host") + SvgText(kChartLeft - 8, kTrack + 16, "end", "layers");
   for (size_t i = 0; i < steps.size(); ++i) {
-    const double x = axis.X(end), width = axis.X(end + static_cast<double>(steps[i].cycles)) - x;
+    const auto begin = static_cast<double>(steps[i].begin);
+    const double x = axis.X(begin), width = axis.X(begin + static_cast<double>(steps[i].cycles)) - x;
+    const double y = steps[i].host() ? 0 : kTrack;
     absl::StrAppendFormat(
         &svg,
-        "<rect x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"%g\" fill=\"%s\" data-hover=\"\" data-step=\"%d\">"
+        "<rect x=\"%.2f\" y=\"%g\" width=\"%.2f\" height=\"%g\" fill=\"%s\" data-hover=\"\" data-step=\"%d\">"
         "<title>%s: %s cycles, bound by %s</title></rect>\n",
-        x, std::max(0.3, width - 0.7), kTrack - 4, KindColour(steps[i]), i, EscapeHtml(StepTitle(steps, i)),
+        x, y, std::max(0.3, width - 0.7), kTrack - 4, KindColour(steps[i]), i, EscapeHtml(StepTitle(steps, i)),
         Grouped(steps[i].cycles), steps[i].bound_by());
-    if (width > 18) svg += SvgText(x + width / 2, 15, "middle", absl::StrCat(i), "on");
-    end += static_cast<double>(steps[i].cycles);
+    if (width > 18) svg += SvgText(x + width / 2, y + 15, "middle", absl::StrCat(i), "on");
   }
   return svg;
 }
 
 std::string PipeTrack(const BusyColumns& columns, int pipe) {
-  const double y = kTrack * pipe;
+  const double y = kTrack * (1 + pipe);
   const std::string name = npu::PipeName(static_cast<npu::Pipe>(pipe)),
                     share = absl::StrFormat("%.0f %%", 100 * columns.Mean(pipe));
   std::string svg = SvgText(kChartLeft - 8, y + 16, "end", name);
@@ -136,10 +136,10 @@ std::string KindLegend(const std::vector<StepProfile>& steps) {
 std::string TimelineSvg(const npu::Compilation& c, const npu::Machine& m, const std::vector<StepProfile>& steps) {
   const Axis axis = CycleAxis(npu::TotalCycles(c), m.clock_hz);
   const BusyColumns columns = Busy(c, m);
-  const double bottom = kTrack * kPipes;
+  const double bottom = kTrack * (1 + kPipes);
   std::string svg = SvgHead(kChartLeft + kChartWidth + kChartRight, bottom + 34, "steps and pipes over time");
   svg += SvgAxis(axis, 0, bottom);
-  svg += StepBand(steps, axis);
+  svg += StepBands(steps, axis);
   for (int p = 1; p < kPipes; ++p) svg += PipeTrack(columns, p);
   return svg + "</svg>\n";
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "converter/backend/step_cuts.h"
 #include "converter/ir/op_def.h"
 #include "converter/npu/machine_json.h"
 #include "schema/plan_generated.h"
@@ -228,23 +229,32 @@ void AsReal(const OpTraits& traits, const OpCase& c, Results& oracle) {
   }
 }
 
-/// The same bytes from steps of at most a quarter of the work, where they can be cut so.
-void RunInParts(const ir::Graph& graph, Numerics numerics, const std::vector<uint8_t>& plan,
+int64_t StepsOf(Op op, const std::vector<uint8_t>& plan) {
+  const auto* tags = schema::GetPlan(plan.data())->params_type();
+  return std::count(tags->begin(), tags->end(), static_cast<schema::Params>(op));
+}
+
+/// The same bytes from short steps, as far as they can be cut so. Whether those of `op` were.
+bool RunInParts(Op op, const ir::Graph& graph, Numerics numerics, const std::vector<uint8_t>& plan,
                 const std::vector<std::vector<uint8_t>>& inputs, const std::vector<std::vector<uint8_t>>& outputs,
                 const std::string& name) {
-  ConvertOptions options;
-  options.numerics = numerics;
-  options.costs = UnitCosts();
-  options.max_step_us = std::max<uint64_t>(2, schema::GetPlan(plan.data())->limits()->work() / 4);
-  const Conversion parts = ConvertGraph(graph, {}, options);
-  if (!parts.plan.empty()) {
-    EXPECT_EQ(RunOnPorts(parts.plan, inputs, name + ", in parts"), outputs) << "in parts";
-    return;
+  bool cut = false;
+  for (const uint64_t share : {4, 32}) {
+    ConvertOptions options;
+    options.numerics = numerics;
+    options.costs = UnitCosts();
+    options.max_step_us = std::max<uint64_t>(2, schema::GetPlan(plan.data())->limits()->work() / share);
+    const Conversion parts = ConvertGraph(graph, {}, options);
+    if (!parts.plan.empty()) {
+      EXPECT_EQ(RunOnPorts(parts.plan, inputs, name + ", in parts"), outputs) << "in steps of " << options.max_step_us;
+      cut = cut || StepsOf(op, parts.plan) != StepsOf(op, plan);
+    }
+    for (const Diagnostic& d : parts.diagnostics.all()) {
+      if (d.severity != Severity::kError) continue;
+      EXPECT_NE(d.message.find("--max-step-us allows"), std::string::npos) << d.ToString();
+    }
   }
-  for (const Diagnostic& d : parts.diagnostics.all()) {
-    if (d.severity != Severity::kError) continue;
-    EXPECT_NE(d.message.find("--max-step-us allows"), std::string::npos) << d.ToString();
-  }
+  return cut;
 }
 
 bool IsOf(DataType type, const OpCase& c) {
@@ -297,12 +307,22 @@ bool RunOnMachines(const ir::Graph& graph, Numerics numerics, const std::vector<
   return taken;
 }
 
-/// Whether a machine took the case.
-bool RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numerics, const std::string& name) {
+/// What was done with a case beside running it.
+struct Ran {
+  bool by_machine = false;
+  bool in_parts = false;
+};
+
+/// The op of the step that the traits' node becomes.
+Op StepOf(const OpTraits& traits) {
+  return traits.step != Op::kNone ? traits.step : traits.op;
+}
+
+Ran RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numerics, const std::string& name) {
   SCOPED_TRACE(name);
   Results oracle = traits.oracle(c, in);
   EXPECT_EQ(oracle.size(), c.outputs.size());
-  if (oracle.size() != c.outputs.size()) return false;
+  if (oracle.size() != c.outputs.size()) return {};
   const auto exact_oracle = numerics == Numerics::kTflite ? traits.tflite : traits.fp32_rne;
   const bool is_float = c.outputs[0].type == DataType::kFloat32;
   const Results exact = exact_oracle != nullptr && !is_float ? exact_oracle(c, in) : Results();
@@ -314,16 +334,27 @@ bool RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numeri
     if (c.inputs[i].type != DataType::kNone && !c.inputs[i].constant)
       inputs.push_back(Pack(c.inputs[i].type, in[i].stored));
   const std::vector<uint8_t> plan = Convert(graph, numerics).plan;
-  if (plan.empty()) return false;
+  if (plan.empty()) return {};
   const auto outputs = RunOnPorts(plan, inputs, name);
 
-  if (outputs.size() != c.outputs.size()) return false;  // RunOnPorts has reported why.
-  RunInParts(graph, numerics, plan, inputs, outputs, name);
+  if (outputs.size() != c.outputs.size()) return {};  // RunOnPorts has reported why.
+  Ran ran;
+  ran.in_parts = RunInParts(StepOf(traits), graph, numerics, plan, inputs, outputs, name);
   for (size_t i = 0; i < outputs.size(); ++i)
     Comparison(traits, c, c.outputs[i], numerics)
         .Run(oracle[i], exact.empty() ? nullptr : &exact[i], Unpack(c.outputs[i].type, outputs[i]));
   const bool typed = std::any_of(std::begin(kNpuTypes), std::end(kNpuTypes), [&](DataType t) { return IsOf(t, c); });
-  return IsForNpu(traits.op) && (typed || IsMoved(traits.op)) && RunOnMachines(graph, numerics, inputs, outputs);
+  ran.by_machine =
+      IsForNpu(traits.op) && (typed || IsMoved(traits.op)) && RunOnMachines(graph, numerics, inputs, outputs);
+  return ran;
+}
+
+/// What converter/backend/STEP_CUTS.md says of an op is so.
+void ExpectCut(Op op, bool in_parts) {
+  if (op >= Op::kPlanOpEnd) return;  // Becomes copies.
+  const backend::CutRule rule = backend::CutRuleOf(op);
+  EXPECT_NE(rule.text, nullptr) << OpName(op) << ": converter/backend/step_cuts.cc says neither how it is cut nor why not";
+  EXPECT_EQ(in_parts, rule.cuts) << OpName(op) << (in_parts ? " was cut" : ": no case was cut");
 }
 
 }  // namespace
@@ -464,10 +495,12 @@ Conversion ConvertCase(const OpTraits& traits, const OpCase& c, Numerics numeric
 
 void RunCases(const OpTraits& traits, const std::vector<OpCase>& cases) {
   size_t taken[std::size(kNpuTypes)] = {};
+  bool in_parts = false;
   for (size_t i = 0; i < cases.size(); ++i) {
     const OpCase& c = cases[i];
-    const auto count = [&](bool by_machine) {
-      for (size_t t = 0; t < std::size(kNpuTypes); ++t) taken[t] += by_machine && IsOf(kNpuTypes[t], c);
+    const auto count = [&](const Ran& ran) {
+      for (size_t t = 0; t < std::size(kNpuTypes); ++t) taken[t] += ran.by_machine && IsOf(kNpuTypes[t], c);
+      in_parts = in_parts || ran.in_parts;
     };
     const uint32_t seed = kSeed + static_cast<uint32_t>(i);
     uint32_t state = seed;
@@ -488,8 +521,9 @@ void RunCases(const OpTraits& traits, const std::vector<OpCase>& cases) {
     if (!traits.also_float) continue;
     Inputs real = in;
     const OpCase as_float = AsFloat(c, real);
-    (void)RunCase(traits, as_float, real, Numerics::kFp32Rne, name("float32"));
+    in_parts = RunCase(traits, as_float, real, Numerics::kFp32Rne, name("float32")).in_parts || in_parts;
   }
+  ExpectCut(StepOf(traits), in_parts);
   for (size_t t = 0; t < std::size(kNpuTypes) && IsForNpu(traits.op); ++t) {
     const auto count =
         std::count_if(cases.begin(), cases.end(), [&](const OpCase& c) { return IsOf(kNpuTypes[t], c); });

@@ -2,44 +2,44 @@
 
 #include <algorithm>
 
-#include "converter/backend/step_part.h"
-
 namespace takt::backend {
 namespace {
 
 const char* TextOf(Rule rule) {
   switch (rule) {
     case Rule::kElements:
+    case Rule::kGathered:
       return "any axis";
     case Rule::kPairs:
       return "any axis, between pairs";
     case Rule::kLines:
       return "any axis but the one it runs along";
+    case Rule::kPlanes:
+      return "batches, channels; where a pixel lies depends on the size of the whole image";
     case Rule::kMatrix:
       return "rows, columns";
     case Rule::kProduct:
       return "batches, rows, columns";
     case Rule::kWindow:
       return "batches, space, channels";
-    case Rule::kPlanes:
-      return "batches, channels; not space: a pixel's place depends on the size of the whole image";
     case Rule::kPadded:
-      return "any axis, unless a part were nothing but padding";
+      return "any axis, but no part is padding alone";
     case Rule::kPermuted:
-      return "any axis, as copies";
+      return "any axis; parts are copies";
     case Rule::kReduced:
-      return "axes that stay; not the reduced ones: their sum would change its order";
-    case Rule::kGathered:
-      return "any axis";
+      return "axes that it keeps; the order of a sum stays";
     case Rule::kScattered:
       return "axes that no index names";
+    case Rule::kUpdated:
+      return "axes that the update spans";
     case Rule::kSequence:
       return "time, batches";
     case Rule::kUnits:
       return "batches, units";
     case Rule::kFrames:
-      return "frames, batches";
+      return "batches, frames";
     case Rule::kBins:
+      return "bins";
     case Rule::kBank:
       return "channels";
   }
@@ -96,7 +96,7 @@ constexpr CutRow kRows[] = {
     {Op::kGather, Rule::kGathered},
     {Op::kGatherNd, Rule::kGathered},
     {Op::kScatterNd, Rule::kScattered},
-    {Op::kUpdateSlice, Rule::kScattered},
+    {Op::kUpdateSlice, Rule::kUpdated},
     {Op::kLstm, Rule::kSequence},
     {Op::kGru, Rule::kSequence},
     {Op::kRnn, Rule::kSequence},

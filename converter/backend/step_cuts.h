@@ -3,11 +3,11 @@
 #define TAKT_CONVERTER_BACKEND_STEP_CUTS_H_
 
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <utility>
 
 #include "converter/backend/step_builder.h"
+#include "converter/backend/step_part.h"
 #include "converter/backend/tensor_slices.h"
 #include "converter/ir/graph.h"
 
@@ -25,8 +25,8 @@ class StepCutter {
  public:
   explicit StepCutter(ir::Graph& graph) : graph_(graph), slices_(graph) {}
 
-  /// Both halves along an axis of output 0, in the order in which they run; nothing if the step has none. Their operands
-  /// may be strided views even where the op takes none.
+  /// Both halves along an axis of output 0, in the order in which they run; nothing if the step has none. Their
+  /// operands may be strided views even where the op takes none.
   std::optional<std::pair<StepSpec, StepSpec>> Halves(const StepSpec& step, size_t axis);
 
  private:
@@ -34,7 +34,7 @@ class StepCutter {
 
   ir::Graph& graph_;
   TensorSlices slices_;
-  std::map<ir::TensorId, ir::TensorId> between_;  ///< States that first halves leave to second ones, by the final state.
+  States between_;
 };
 
 }  // namespace takt::backend

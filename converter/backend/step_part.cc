@@ -41,7 +41,7 @@ bool PartMaker::CutInputs(const CutRow& row) {
     case Rule::kLines:
       return CutLines();
     case Rule::kMatrix:
-      return IsLast() ? CutChannels() : in(0).size() == out().size() && Follow(1);
+      return IsLast() ? CutWeights(0) : Rows(0, range_.axis);
     case Rule::kProduct:
       return CutProduct();
     case Rule::kWindow:
@@ -57,7 +57,9 @@ bool PartMaker::CutInputs(const CutRow& row) {
     case Rule::kGathered:
       return part_.op == Op::kGather ? CutGather() : CutGatherNd();
     case Rule::kScattered:
-      return part_.op == Op::kScatterNd ? CutScatterNd() : CutUpdateSlice();
+      return CutScattered();
+    case Rule::kUpdated:
+      return in(0)[range_.axis] == out()[range_.axis] && Rows(0, range_.axis) && Rows(2, range_.axis);
     case Rule::kSequence:
       return CutSequence();
     case Rule::kUnits:
@@ -100,6 +102,14 @@ bool PartMaker::CutLines() {
     if (range_.axis == p.batch_axis() && !Rows(1, 0)) return false;
   }
   return range_.axis != line && Follow(1);
+}
+
+/// Of output channels; bias and requantization with them.
+bool PartMaker::CutWeights(size_t axis) {
+  if (!Rows(1, axis)) return false;
+  for (size_t i = 2; i < std::min<size_t>(part_.inputs.size(), 4); ++i)
+    if (!Rows(i, 0)) return false;
+  return true;
 }
 
 bool PartMaker::CutProduct() {
@@ -166,20 +176,15 @@ bool PartMaker::CutGatherNd() {
   return Rows(0, batches + static_cast<size_t>(in(1).back()) + range_.axis - rows);
 }
 
-bool PartMaker::CutScatterNd() {
+bool PartMaker::CutScattered() {
   const auto named = static_cast<size_t>(in(1).back());
   if (range_.axis < named) return false;
   return Rows(0, in(1).size() - 1 + range_.axis - named) && (part_.inputs.size() < 3 || Rows(2, range_.axis));
 }
 
-/// Where the update is as long as the output, it starts at 0.
-bool PartMaker::CutUpdateSlice() {
-  return in(0)[range_.axis] == out()[range_.axis] && Rows(0, range_.axis) && Rows(2, range_.axis);
-}
-
 /// `first`: whether the part is the half that runs first.
 void PartMaker::HandOver(bool first, TensorId& value, TensorId& next) {
-  TensorId& between = between_.try_emplace(next, ir::kNoTensor).first->second;
+  TensorId& between = between_.try_emplace({value, next}, ir::kNoTensor).first->second;
   if (between == ir::kNoTensor) {
     ir::Tensor state = graph_.tensor(next);
     state.name += "/between";

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "converter/backend/step_builder.h"
@@ -19,7 +20,7 @@ enum class Rule {
   kPairs,      ///< As kElements, of pairs of neighbours.
   kLines,      ///< As kElements, but the axis that the op runs along stays whole.
   kPlanes,     ///< As kElements, of batches and channels.
-  kMatrix,     ///< The same rows of x; of the last axis, rows of weights, bias and requantization.
+  kMatrix,     ///< The same rows of x; of the last axis, weights of channels.
   kProduct,    ///< The same batches of both operands, rows of the first, columns of the second.
   kWindow,     ///< What the windows cover; of the last axis, channels with their weights.
   kPadded,     ///< The range without its padding, which becomes the part's.
@@ -27,6 +28,7 @@ enum class Rule {
   kReduced,    ///< The same range of an axis that is not reduced.
   kGathered,   ///< Indices, or the same range of an axis that they do not name.
   kScattered,  ///< The same range of an axis that no index names.
+  kUpdated,    ///< The same range of an axis in which the update is as long as the output: there it starts at 0.
   kSequence,   ///< The same batches, or steps of time between which a state is handed over.
   kUnits,      ///< The same batches, or units with their filters.
   kFrames,     ///< The same batches, or frames between which a state is handed over.
@@ -58,13 +60,14 @@ struct Window {
   int64_t kernel, stride, dilation, before, after;
 };
 
+/// What the first half of a step leaves to the second, by the step's state and its next value.
+using States = std::map<std::pair<ir::TensorId, ir::TensorId>, ir::TensorId>;
+
 /// Turns a step into its part for a range of output 0.
 class PartMaker {
  public:
-  /// `part` is the whole step at first. `between`: states that a step's first half leaves to the second, by the next
-  /// value of the step.
-  PartMaker(ir::Graph& graph, TensorSlices& slices, std::map<ir::TensorId, ir::TensorId>& between, const Range& range,
-            StepSpec& part)
+  /// `part` is the whole step at first.
+  PartMaker(ir::Graph& graph, TensorSlices& slices, States& between, const Range& range, StepSpec& part)
       : graph_(graph), slices_(slices), between_(between), range_(range), part_(part) {}
 
   /// False if there is no such part.
@@ -80,6 +83,7 @@ class PartMaker {
     return slices_.Cut({axis, static_cast<int32_t>(begin), static_cast<int32_t>(end)}, id);
   }
   bool CutLines();
+  bool CutWeights(size_t axis);
   bool CutProduct();
   bool CutImage();
   bool CutChannels();
@@ -90,8 +94,7 @@ class PartMaker {
   bool CutReduced();
   bool CutGather();
   bool CutGatherNd();
-  bool CutScatterNd();
-  bool CutUpdateSlice();
+  bool CutScattered();
   bool CutSequence();
   bool CutUnits();
   bool CutFrames();
@@ -108,7 +111,7 @@ class PartMaker {
 
   ir::Graph& graph_;
   TensorSlices& slices_;
-  std::map<ir::TensorId, ir::TensorId>& between_;
+  States& between_;
   const Range range_;
   StepSpec& part_;
 };

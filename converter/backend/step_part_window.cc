@@ -29,17 +29,13 @@ int32_t PartMaker::Groups() const {
   return IsPool(part_.op) || part_.op == Op::kDepthwiseConv2d ? in(0).back() : in(0).back() / in(1).back();
 }
 
-/// Whole groups, or some channels of one group: their channels of the input, weights, bias and requantization.
+/// Whole groups, or some channels of one group.
 bool PartMaker::CutChannels() {
   const int32_t groups = Groups(), unit = out().back() / groups, depth = in(0).back() / groups;
   const int32_t first = range_.begin / unit, end = (range_.end + unit - 1) / unit;
   if (end - first > 1 && (range_.begin % unit != 0 || range_.end % unit != 0)) return false;
   if (!Cut(part_.inputs[0], in(0).size() - 1, int64_t{first} * depth, int64_t{end} * depth)) return false;
-  if (part_.inputs.size() == 1) return true;
-  if (!Rows(1, part_.op == Op::kDepthwiseConv2d ? 3 : 0)) return false;
-  for (size_t i = 2; i < std::min<size_t>(part_.inputs.size(), 4); ++i)
-    if (!Rows(i, 0)) return false;
-  return true;
+  return IsPool(part_.op) || CutWeights(part_.op == Op::kDepthwiseConv2d ? 3 : 0);
 }
 
 Window PartMaker::WindowOf() const {

@@ -119,8 +119,8 @@ Halves Splitter::HalvesOf(const StepSpec& step) {
     for (size_t axis = 0; axis < dims.size(); ++axis) {
       if (dims[axis] == 1) continue;
       Halves halves = cutter_.Halves(step, axis);
-      if (!halves || !Runs(halves->first) || !Runs(halves->second)) continue;
-      if (copies || (NeedsNoCopy(halves->first, step) && NeedsNoCopy(halves->second, step))) return halves;
+      if (!halves || (!copies && !(NeedsNoCopy(halves->first, step) && NeedsNoCopy(halves->second, step)))) continue;
+      if (Runs(halves->first) && Runs(halves->second)) return halves;
     }
   }
   return std::nullopt;

@@ -58,10 +58,12 @@ backend::StepCosts Fit(const Measured& measured) {
 }
 
 /// The model cut into short steps, which tell what a kernel takes beside its work; nothing if it cannot be cut.
-std::vector<uint8_t> InParts(ModelOptions model, const Measured& measured) {
+std::vector<uint8_t> InParts(ModelOptions model, const std::string& port, const Measured& measured) {
   backend::StepCosts costs;
   costs.clock_hz = kNanosecondsHz;
   for (const auto& [kernel, steps] : measured) costs.kernels[kernel] = backend::FitCost({&steps[0], 1}, 0);
+  for (const Kernel* kernel : PortKernels(port))  // Parts may run on copies, which the whole model need not have.
+    if (kernel->key.op == Op::kCopy) costs.kernels.try_emplace(backend::KeyText(kernel->key));
   model.convert.costs = costs;
   const PlanFile whole(model.file, ConvertModel(model).made.plan);
   const uint64_t longest_us = LongestStep(whole.plan()) / 1000;
@@ -100,7 +102,7 @@ void Calibrate(const std::vector<std::string>& files, const ModelOptions& model,
   }
   const Measured whole = measured;
   for (const ModelOptions& options : models) {
-    const std::vector<uint8_t> parts = InParts(options, whole);
+    const std::vector<uint8_t> parts = InParts(options, measure.port, whole);
     if (!parts.empty()) MeasureFile(options.file, parts, measure, measured);
   }
   backend::StepCosts costs = Fit(measured);

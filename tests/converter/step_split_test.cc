@@ -5,10 +5,12 @@
 
 #include <random>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "converter/backend/convert.h"
 #include "converter/ir/text.h"
 #include "engine/core/scheduler.h"
+#include "schema/plan_generated.h"
 #include "tests/converter/model_files.h"
 #include "tests/support/messages.h"
 #include "tests/support/plan_runner.h"
@@ -122,7 +124,10 @@ TEST(StepSplit, PadsStayAtTheirSides) {
 }
 
 TEST(StepSplit, AStepThatCannotBeCutIsNamedWithItsCostAndTheRemedy) {
-  const Conversion made = ConvertGraph(Graph(kChain), {}, Options(20));
+  const char* const total =
+      "graph \"g\"\n%0 \"x\": float32[4, 5]\n%1 \"y\": float32[]\ninputs %0\noutputs %1\n"
+      "%1 = reduce(%0) \"SUM\" {axes = [0, 1], function = \"sum\", keep_dims = 0} from [5]\n";
+  const Conversion made = ConvertGraph(Graph(total), {}, Options(20));
   EXPECT_TRUE(made.plan.empty());
   EXPECT_EQ(
       Messages(made),
@@ -138,6 +143,65 @@ TEST(StepSplit, ABoundBelowTheShortestPartIsNamed) {
                                 "into, and --max-step-us allows 30"),
             std::string::npos)
       << Messages(made);
+}
+
+/// A convolution without pads under 3 x 3 cells: its output is two pixels smaller.
+std::string Convolution(const std::string& x, const std::string& y) {
+  return absl::StrCat(
+      "graph \"g\"\n%0 \"x\": float32[", x, "]\n%1 \"w\": float32[8, 3, 3, 4] = base64 \"",
+      absl::Base64Escape(std::string(8 * 3 * 3 * 4 * 4, '\x3c')),
+      "\"\n%2 \"b\": float32[8] = [0, 0, 0, 0, 0, 0, 0, 0]\n%3 \"y\": float32[", y,
+      "]\ninputs %0\noutputs %3\n%3 = conv2d(%0, %1, %2) \"CONV\" {activation = \"none\", pads = [0, 0, "
+      "0, 0], strides = [1, 1]} from [1]\n");
+}
+
+int CopiesOf(const Plan& plan) {
+  int copies = 0;
+  for (uint32_t i = 0; i < plan.step_count(); ++i) copies += plan.step(i).op == Op::kCopy;
+  return copies;
+}
+
+uint64_t ConstantBytes(const Bytes& plan) {
+  uint64_t bytes = 0;
+  for (const schema::Constant* constant : *schema::GetPlan(plan.data())->constants()) bytes += constant->bytes();
+  return bytes;
+}
+
+/// Columns under a tall kernel are copied, but rows are not; parts of a pixel share its copy; weights are stored once.
+TEST(StepSplit, CopiesOnlyWhereNoDensePartIsShortEnough) {
+  struct Case {
+    const char *x, *y;
+    uint64_t bound;
+    int copies;
+  };
+  constexpr uint64_t kCell = 3 * 3 * 4, kPixel = 8 * kCell;
+  for (const Case& c :
+       {Case{"1, 10, 3, 4", "1, 8, 1, 8", kPixel + 1, 0}, Case{"1, 3, 10, 4", "1, 1, 8, 8", kPixel + 1, 8},
+        Case{"1, 3, 10, 4", "1, 1, 8, 8", 4 * kPixel + 1, 2}, Case{"1, 3, 10, 4", "1, 1, 8, 8", kCell + 1, 8}}) {
+    SCOPED_TRACE(absl::StrCat(c.x, ", bound ", c.bound));
+    const Conversion whole = ConvertGraph(Graph(Convolution(c.x, c.y)), {}, Options(0));
+    const Conversion parts = ConvertGraph(Graph(Convolution(c.x, c.y)), {}, Options(c.bound));
+    ASSERT_TRUE(whole.diagnostics.ok() && parts.diagnostics.ok()) << Messages(whole) << Messages(parts);
+    PlanRunner runner(whole.plan), in_parts(parts.plan);
+    EXPECT_LE(LongestStep(in_parts.plan()), c.bound);
+    EXPECT_EQ(CopiesOf(in_parts.plan()), c.copies);
+    EXPECT_EQ(ConstantBytes(parts.plan), ConstantBytes(whole.plan));
+    EXPECT_EQ(Outputs(in_parts), Outputs(runner));
+  }
+}
+
+/// Half a row of the output needs half of each of the fifty rows of x.
+TEST(StepSplit, CopiesAreWithinTheBoundToo) {
+  const char* const rows =
+      "graph \"g\"\n%0 \"x\": float32[50, 4]\n%1 \"i\": int32[2]\n%2 \"y\": float32[2, 4]\n"
+      "inputs %0, %1\noutputs %2\n%2 = gather(%0, %1) {axis = 0, batch_dims = 0}\n";
+  const Conversion whole = ConvertGraph(Graph(rows), {}, Options(0));
+  const Conversion parts = ConvertGraph(Graph(rows), {}, Options(4));
+  ASSERT_TRUE(whole.diagnostics.ok() && parts.diagnostics.ok()) << Messages(whole) << Messages(parts);
+  PlanRunner runner(whole.plan), in_parts(parts.plan);
+  EXPECT_LE(LongestStep(in_parts.plan()), 4u);
+  EXPECT_GT(CopiesOf(in_parts.plan()), 100 / 3);
+  EXPECT_EQ(Outputs(in_parts), Outputs(runner));
 }
 
 TEST(StepSplit, NoStepBecomesMorePartsThanAPlanHasRoomFor) {

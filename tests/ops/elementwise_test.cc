@@ -118,7 +118,8 @@ TEST(Mul, EqualsOracle) {
 }
 
 /// On int32 and int64, which are steps of another op.
-const OpTraits kPlainAdd = {.op = Op::kAdd, .oracle = Add};
+const OpTraits kPlainAdd = {.op = Op::kAdd, .oracle = Add, .step = Op::kBinary};
+const OpTraits kPlainMul = {.op = Op::kMul, .oracle = Mul, .step = Op::kBinary};
 TEST(AddAndMul, OfPlainIntegersEqualOracle) {
   for (const DataType type : {DataType::kInt32, DataType::kInt64}) {
     const auto plain = [&](Dims a, Dims b, OpCase c) {
@@ -128,7 +129,7 @@ TEST(AddAndMul, OfPlainIntegersEqualOracle) {
     };
     for (const char* function : {"add", "subtract"})
       RunCases(kPlainAdd, {plain({4, 1, 3}, {5, 1}, Case({}, {}, function))});
-    RunCases(kMul, {plain({7}, {2, 7}, Case({}, {}, ""))});
+    RunCases(kPlainMul, {plain({7}, {2, 7}, Case({}, {}, ""))});
   }
 }
 

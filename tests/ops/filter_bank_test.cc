@@ -50,8 +50,17 @@ OpCase FilterBankCase() {
       {}};
 }
 
+/// Of eight channels of the same width.
+OpCase EvenCase() {
+  OpCase c = FilterBankCase();
+  c.inputs[0].dims = c.inputs[1].dims = c.inputs[2].dims = {36};
+  c.inputs[3] = c.inputs[4] = Rows({0, 4, 8, 12, 16, 20, 24, 28, 32});
+  c.inputs[5] = Rows({4, 4, 4, 4, 4, 4, 4, 4, 4});
+  return c;
+}
+
 TEST(FilterBank, EqualsOracle) {
-  RunCases(kFilterBank, {FilterBankCase()});
+  RunCases(kFilterBank, {FilterBankCase(), EvenCase()});
 }
 
 TEST(FilterBank, RejectsWhatBreaksItsRule) {

@@ -239,11 +239,11 @@ bool RunInParts(Op op, const ir::Graph& graph, Numerics numerics, const std::vec
                 const std::vector<std::vector<uint8_t>>& inputs, const std::vector<std::vector<uint8_t>>& outputs,
                 const std::string& name) {
   bool cut = false;
-  for (const uint64_t share : {4, 32}) {
+  for (const uint64_t share : {2, 4, 32}) {
     ConvertOptions options;
     options.numerics = numerics;
     options.costs = UnitCosts();
-    options.max_step_us = std::max<uint64_t>(2, schema::GetPlan(plan.data())->limits()->work() / share);
+    options.max_step_us = schema::GetPlan(plan.data())->limits()->work() / share + 1;
     const Conversion parts = ConvertGraph(graph, {}, options);
     if (!parts.plan.empty()) {
       EXPECT_EQ(RunOnPorts(parts.plan, inputs, name + ", in parts"), outputs) << "in steps of " << options.max_step_us;
@@ -353,7 +353,8 @@ Ran RunCase(const OpTraits& traits, OpCase c, const Inputs& in, Numerics numeric
 void ExpectCut(Op op, bool in_parts) {
   if (op >= Op::kPlanOpEnd) return;  // Becomes copies.
   const backend::CutRule rule = backend::CutRuleOf(op);
-  EXPECT_NE(rule.text, nullptr) << OpName(op) << ": converter/backend/step_cuts.cc says neither how it is cut nor why not";
+  EXPECT_NE(rule.text, nullptr) << OpName(op)
+                                << ": converter/backend/step_cuts.cc says neither how it is cut nor why not";
   EXPECT_EQ(in_parts, rule.cuts) << OpName(op) << (in_parts ? " was cut" : ": no case was cut");
 }
 

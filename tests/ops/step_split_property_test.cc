@@ -85,7 +85,8 @@ class Windowed {
     if (op_ != Op::kTransposeConv2d) return;
     Ints output;
     for (size_t i = 0; i < static_cast<size_t>(rank); ++i)
-      output.push_back((dims_[i + 1] - 1) * strides_[i] + (kernel_[i] - 1) * dilations_[i] + 1 - before_[i] - after_[i]);
+      output.push_back((dims_[i + 1] - 1) * strides_[i] + (kernel_[i] - 1) * dilations_[i] + 1 - before_[i] -
+                       after_[i]);
     node_.attributes["size"] = output;
   }
 

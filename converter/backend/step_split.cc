@@ -43,7 +43,6 @@ class Splitter {
   bool Split(const StepSpec& step, Parts& parts) { return Split(step, cost_(OnCopies(step)), parts); }
   bool Append(const StepSpec& step, uint64_t ticks, Parts& parts);
   Halves HalvesOf(const StepSpec& step);
-  bool NeedsNoCopy(const StepSpec& part, const StepSpec& step) const;
   bool Runs(const StepSpec& part);
   StepSpec OnCopies(StepSpec step);
   StepSpec Copy(const StepSpec& step, TensorId from, TensorId to) const;
@@ -94,16 +93,6 @@ StepSpec Splitter::Copy(const StepSpec& step, TensorId from, TensorId to) const 
   return copy;
 }
 
-/// Beside those that the step needs already.
-bool Splitter::NeedsNoCopy(const StepSpec& part, const StepSpec& step) const {
-  const auto dense = [this](const std::vector<TensorId>& operands, const std::vector<TensorId>& before) {
-    for (size_t i = 0; i < operands.size(); ++i)
-      if (IsStrided(operands[i]) && operands[i] != before[i]) return false;
-    return true;
-  };
-  return TakesStrides(part.op) || (dense(part.inputs, step.inputs) && dense(part.outputs, step.outputs));
-}
-
 bool Splitter::Runs(const StepSpec& part) {
   const StepSpec dense = OnCopies(part);
   const Kernel* kernel = FindKernel(graph_, dense, kernels_);
@@ -111,17 +100,14 @@ bool Splitter::Runs(const StepSpec& part) {
   return kernel != nullptr && kernel->check(StepCall(graph_, dense).call(), work).ok();
 }
 
-/// Along the outermost axis that can be cut without a copy, else with copies.
+/// Along the outermost axis that can be cut, whose ranges are dense if those of any are.
 Halves Splitter::HalvesOf(const StepSpec& step) {
   if (step.outputs.empty()) return std::nullopt;
   const std::vector<int32_t> dims = graph_.tensor(step.outputs[0]).dims;
-  for (const bool copies : {false, true}) {
-    for (size_t axis = 0; axis < dims.size(); ++axis) {
-      if (dims[axis] == 1) continue;
-      Halves halves = cutter_.Halves(step, axis);
-      if (!halves || (!copies && !(NeedsNoCopy(halves->first, step) && NeedsNoCopy(halves->second, step)))) continue;
-      if (Runs(halves->first) && Runs(halves->second)) return halves;
-    }
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (dims[axis] == 1) continue;
+    Halves halves = cutter_.Halves(step, axis);
+    if (halves && Runs(halves->first) && Runs(halves->second)) return halves;
   }
   return std::nullopt;
 }

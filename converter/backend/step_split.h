@@ -23,11 +23,11 @@ struct StepBound {
   double Microseconds(uint64_t of) const { return 1e6 * static_cast<double>(of) / static_cast<double>(clock_hz); }
 };
 
-/// Cuts each step of a kernel that costs more than the bound in halves along an axis of its output, and those again:
-/// the outermost axis that its op's rule (step_cuts.h) allows and whose ranges are dense in all operands, such as rows
-/// of an image. Where none is, a part runs on copies of what it reads or writes, such as columns of an image; the
-/// copies are within the bound too. Outputs keep their bytes; constants are cut with the parts. `costs` has one entry a
-/// step. A step that stays too long is an error. Steps of devices stay as they are; control steps keep their scopes.
+/// Cuts each step of a kernel that costs more than the bound in halves along the outermost axis of its output that its
+/// op's rule (step_cuts.h) allows, and those again: rows of an image, then its columns, then channels. Parts read and
+/// write views; where these are not dense, such as columns under a tall kernel, the part runs on copies, which are
+/// within the bound too. Outputs keep their bytes; constants are cut with the parts. `costs` has one entry a step. A
+/// step that stays too long is an error. Steps of devices stay as they are; control steps keep their scopes.
 void SplitSteps(ir::Graph& graph, std::vector<StepSpec>& steps, std::vector<uint64_t>& costs, const StepBound& bound,
                 const StepCost& cost, KernelTable kernels, Diagnostics& diagnostics);
 

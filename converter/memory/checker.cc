@@ -69,10 +69,11 @@ class Replay {
         if (!Intact(id)) return at + "reads " + Name(id) + ", whose memory holds something else";
       }
       if (const std::string wrong = CheckWrites(steps[s]); !wrong.empty()) return at + wrong;
-      if (steps[s].op == Op::kWait) flying_.erase(steps[s].params);
-      for (const auto& [job, submit] : flying_)
+      if (steps[s].op == Op::kWait)
+        std::erase_if(flying_, [&](const backend::StepSpec* submit) { return submit->params == steps[s].params; });
+      for (const backend::StepSpec* submit : flying_)
         if (const std::string wrong = CheckBeside(*submit, steps[s]); !wrong.empty()) return at + wrong;
-      if (steps[s].op == Op::kSubmit) flying_[steps[s].params] = &steps[s];
+      if (steps[s].op == Op::kSubmit) flying_.push_back(&steps[s]);
       for (TensorId id : steps[s].outputs) Write(id);
       if (steps[s].scratch != ir::kNoTensor) Write(steps[s].scratch);
       if (steps[s].op != Op::kLoop) continue;
@@ -143,7 +144,7 @@ class Replay {
 
   const ir::Graph& graph_;
   std::map<TensorId, Range> ranges_;
-  std::map<std::vector<uint8_t>, const backend::StepSpec*> flying_;  ///< Submits of jobs, by their params.
+  std::vector<const backend::StepSpec*> flying_;  ///< Submits of jobs in flight; a Wait has the params of its Submit.
   Owners owners_;
 };
 

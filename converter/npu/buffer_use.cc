@@ -25,7 +25,7 @@ void BufferUse::Write(const Access& access, const Span& span, Lives& lives) {
 }
 
 void BufferUse::Add(const Span& span) {
-  const AccessList list = AccessesOf(span.command, walker_);
+  const AccessList list = AccessesOf(span.command, span.walker);
   for (uint32_t i = 0; i < list.count; ++i) {
     const Access& access = list.items[i];
     if (access.space >= kBuffers) continue;

@@ -2,7 +2,6 @@
 #ifndef TAKT_CONVERTER_NPU_BUFFER_USE_H_
 #define TAKT_CONVERTER_NPU_BUFFER_USE_H_
 
-#include <span>
 #include <vector>
 
 #include "ports/npu_emu/model/access.h"
@@ -13,9 +12,6 @@ namespace takt::npu {
 /// Bytes are in use from the start of the command that writes them to the end of the last one that reads them.
 class BufferUse {
  public:
-  /// `commands` of the job whose spans are added; addresses are taken without their loop steps.
-  explicit BufferUse(std::span<const std::byte> commands) : walker_(commands) {}
-
   /// In the order of Replay: a command after those that it waits for.
   void Add(const Span& span);
 
@@ -38,7 +34,6 @@ class BufferUse {
   static void Read(const Access& access, const Span& span, Lives& lives);
   static void Write(const Access& access, const Span& span, Lives& lives);
 
-  Walker walker_;
   Lives lives_[kBuffers];
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "converter/npu/event_allocation.h"
+#include "converter/npu/loop_rolling.h"
 #include "converter/npu/moves.h"
 #include "ports/npu_emu/model/access.h"
 #include "ports/npu_emu/model/cost.h"
@@ -387,12 +388,13 @@ void Emitter::Emit(const Layer& layer, const Tiling& tiling, const LayerPart& pa
 void Emitter::Close(std::span<uint32_t> positions) {
   for (;;) {  // Waits on both sides of a spare Set become neighbours.
     const std::vector<uint32_t> spare = SpareEvents(std::as_bytes(std::span(w_.bytes())));
-    if (spare.empty()) return;
+    if (spare.empty()) break;
     for (uint32_t& at : positions) {
       at -= kEventBytes * static_cast<uint32_t>(std::ranges::lower_bound(spare, at) - spare.begin());
     }
     w_.RemoveEvents(spare);
   }
+  w_ = RollLoops(w_, positions);
 }
 
 }  // namespace takt::npu

@@ -62,7 +62,8 @@ class Emitter {
 
   void Emit(const Layer& layer, const Tiling& tiling, const LayerPart& part, const LayerPlace& place,
             const ir::Graph& graph);
-  /// Ends the job; no layer may follow. Events that order nothing go; `positions` of commands, ascending, move along.
+  /// Ends the job; no layer may follow. Events that order nothing go, repetitions become loops; `positions` of
+  /// commands, ascending, which no loop goes across, move along.
   void Close(std::span<uint32_t> positions);
 
   StreamWriter& writer() { return w_; }

@@ -29,8 +29,8 @@ struct Touches {
     const auto op = span.command.as<Copy>();
     const auto add = [&](Address a, uint64_t extent, std::vector<Touch>& list) {
       if (!a.external()) return;
-      list.push_back(
-          {step, static_cast<uint32_t>(a.space - kFirstBase), a.offset, a.offset + extent, span.start, span.done});
+      const uint64_t begin = span.walker.Resolve(a);
+      list.push_back({step, static_cast<uint32_t>(a.space - kFirstBase), begin, begin + extent, span.start, span.done});
     };
     add(op.from, Extent(op.planes, op.from_plane, op.rows, op.from_row, op.row_bytes), loads);
     add(op.to, Extent(op.planes, op.to_plane, op.rows, op.to_row, op.row_bytes), stores);

@@ -18,10 +18,16 @@ class StreamWriter {
   template <typename T>
   void Emit(Pipe pipe, const T& row, Type type = Type::kInt8) {
     const uint32_t words = FindMicroOp(static_cast<uint8_t>(T::kOp))->words;
-    Append(HeaderWord(T::kOp, pipe, words, type));
+    const uint32_t header = HeaderWord(T::kOp, pipe, words, type);
+    Append(std::as_bytes(std::span(&header, 1)));
     const size_t at = bytes_.size();
     bytes_.resize(at + 4 * size_t{words});
     if (words != 0) std::memcpy(bytes_.data() + at, &row, 4 * size_t{words});
+  }
+  /// Appends a command as it is.
+  void Append(std::span<const std::byte> command) {
+    const auto* raw = reinterpret_cast<const uint8_t*>(command.data());
+    bytes_.insert(bytes_.end(), raw, raw + command.size());
   }
   void EmitSet(Pipe pipe, uint32_t event) { Emit(pipe, Set{.event = event}); }
   void EmitWait(Pipe pipe, uint32_t event) { Emit(pipe, Wait{.event = event}); }
@@ -59,11 +65,6 @@ class StreamWriter {
   }
 
  private:
-  void Append(uint32_t word) {
-    const auto* raw = reinterpret_cast<const uint8_t*>(&word);
-    bytes_.insert(bytes_.end(), raw, raw + sizeof(word));
-  }
-
   StreamHeader header_;
   std::vector<uint8_t> bytes_;
 };

@@ -192,7 +192,7 @@ void Tracer::AddJob(size_t job, uint64_t start) {
   for (int p = 0; p < kPipes; ++p) last_[p].reset(), waited_for_[p].clear();
   moved_.assign(m_.memory_count, std::vector<double>(kBandwidthBins + 1));
   (void)OpenStream(std::as_bytes(std::span(c_.device.jobs[job].stream)), stream_);
-  BufferUse use(stream_.commands);
+  BufferUse use;
   AddIssue();
   Replay(c_, job, m_, [&](const Span& span) {
     AddSpan(span);

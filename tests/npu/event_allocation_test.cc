@@ -72,7 +72,7 @@ TEST(SpareEvents, WhatNobodyNeeds) {
   EXPECT_EQ(Spare(w).size(), 5u);
 }
 
-/// Waits of a stream without loops that tell their pipe nothing new, counted forwards only.
+/// Waits of a stream that tell their pipe nothing new, counted forwards only.
 size_t ImpliedWaits(const Stream& stream) {
   using Known = std::array<uint64_t, kPipes>;
   std::array<Known, kPipes> known{};

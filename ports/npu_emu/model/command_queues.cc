@@ -6,20 +6,13 @@ CommandQueues::CommandQueues(const Stream& stream, const Machine& machine)
     : machine_(machine), depth_(machine.queue_depth), walker_(stream.commands) {
   if (!limited()) return;
   free_.time = ScaleUp(machine.job_cycles, {1, 1}, machine.tick_shift);
-  Fetch();
+  next_ = walker_.Next();
   Issue();
 }
 
-void CommandQueues::Spend(uint64_t commands) {
-  const Ticks cost = ScaleUp(commands * machine_.issue_cycles, {1, 1}, machine_.tick_shift);
+void CommandQueues::Spend() {
+  const Ticks cost = ScaleUp(machine_.issue_cycles, {1, 1}, machine_.tick_shift);
   free_.time = cost > kOverflow - free_.time ? kOverflow : free_.time + cost;
-}
-
-/// Loop control before the next command needs no room.
-void CommandQueues::Fetch() {
-  const uint64_t before = walker_.issued();
-  next_ = walker_.Next();
-  if (next_.op != MicroOp::kEnd) Spend(walker_.issued() - before - 1);
 }
 
 /// All that has room.
@@ -28,10 +21,10 @@ bool CommandQueues::Issue() {
   while (next_.op != MicroOp::kEnd) {
     Queue& queue = queues_[static_cast<int>(next_.pipe)];
     if (queue.count == depth_) break;
-    Spend(1);
+    Spend();
     queue.issued[(queue.first + queue.count++) % kMaxQueueDepth] = free_;
     issued = true;
-    Fetch();
+    next_ = walker_.Next();
   }
   return issued;
 }

@@ -27,9 +27,8 @@ class CommandQueues {
     Moment issued[kMaxQueueDepth];
     uint32_t first = 0, count = 0;
   };
-  void Fetch();
   bool Issue();
-  void Spend(uint64_t commands);
+  void Spend();
 
   const Machine& machine_;
   const uint32_t depth_;

@@ -9,6 +9,7 @@
 
 #include "ports/npu_emu/model/activity.h"
 #include "ports/npu_emu/model/moment.h"
+#include "ports/npu_emu/model/walker.h"
 
 namespace takt::npu {
 
@@ -31,7 +32,7 @@ struct Timing {
   Ticks total = 0;
   PipeTime pipes[kPipes];
   Activity activity;
-  uint64_t commands = 0;   ///< Issued, loops unrolled.
+  uint64_t commands = 0;   ///< Issued: loops unrolled, their control not counted.
   RoundTrips round_trips;  ///< d(total) / d(latency) of each memory.
 
   /// Whole cycles, rounded up.
@@ -42,6 +43,7 @@ struct Timing {
 /// its byte in the stream. A Wait is free once it has its event; a Set is done when that counts.
 struct Span {
   Command command;
+  const Walker& walker;  ///< That resolves its addresses, until the sink returns.
   uint32_t position = 0;
   Ticks start = 0, free = 0, done = 0;
 };

@@ -38,8 +38,9 @@ Command Walker::Next() {
     const Command command = DecodeChecked(commands_, at_);
     if (command.op == MicroOp::kEnd) return command;
     at_ += 4 + 4 * command.words;
+    if (Control(command)) continue;
     ++issued_;
-    if (!Control(command)) return command;
+    return command;
   }
 }
 
@@ -69,8 +70,10 @@ Status Walker::NextChecked(Command& command, uint64_t max_commands) {
     if (bad_loop) return {StatusCode::kMalformedPlan, Site::kNpuLoop};
     if (command.op == MicroOp::kEnd) return {};
     at_ += 4 + 4 * command.words;
-    if (++issued_ > max_commands) return {StatusCode::kLimitExceeded, Site::kNpuLoop};
-    if (!Control(command)) return {};
+    const bool control = Control(command);
+    ++(control ? control_ : issued_);
+    if (issued_ + control_ > max_commands) return {StatusCode::kLimitExceeded, Site::kNpuLoop};
+    if (!control) return {};
   }
 }
 

@@ -11,17 +11,17 @@ class Walker {
  public:
   explicit Walker(std::span<const std::byte> commands) : commands_(commands) {}
 
-  /// The next command that is not Loop, Next or Step; End again and again at the end. `issued` counts the commands that
-  /// the command pipe has gone through before it, loop control included.
+  /// The next command that is not Loop, Next or Step; End again and again at the end.
   Command Next();
   /// As Next, but of one pipe only; others are passed over.
   Command NextOn(Pipe pipe);
   /// As Next, with each command decoded with checks. kMalformedPlan at kNpuCommand or kNpuLoop; kLimitExceeded at
-  /// kNpuLoop once more than `max_commands` were issued.
+  /// kNpuLoop once it has gone through more than `max_commands`, loop control included.
   Status NextChecked(Command& command, uint64_t max_commands);
 
   /// An address with its step register added.
   uint64_t Resolve(Address a) const { return uint64_t{a.offset} + steps_[a.step]; }
+  /// Commands up to the last one, without loop control: the command pipe counts loops in hardware.
   uint64_t issued() const { return issued_; }
   /// Byte offset of the last command: what a fault names.
   uint32_t position() const { return position_; }
@@ -39,6 +39,7 @@ class Walker {
   uint32_t at_ = 0;
   uint32_t position_ = 0;
   uint64_t issued_ = 0;
+  uint64_t control_ = 0;  ///< Of NextChecked.
   uint32_t depth_ = 0;
   Frame frames_[kMaxLoopDepth];
   uint64_t steps_[kStepRegisters] = {};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -11,18 +10,14 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint32_t kMostTrips = 0xFFFF;
-constexpr int kCandidates = 64;  ///< Lengths of a body that are tried: up to the next commands like its first one.
+constexpr int kCandidates = 16;  ///< Lengths of a body that are tried: up to the next commands like its first one.
 constexpr int64_t kLoopBytes = 4 + sizeof(Loop) + 4, kStepBytes = 4 + sizeof(Step);  ///< Loop and Next; Step.
 
-/// `visit` gets the byte of each address in a command.
-template <typename F>
-void ForEachAddress(MicroOp op, const F& visit) {
-  uint32_t at = 4;
-  for (const Field& field : FindMicroOp(static_cast<uint8_t>(op))->fields) {
-    const bool address = field.kind == FieldKind::kAddress;
-    if (address) visit(at);
-    at += address ? 8 : 4;
-  }
+/// The first fields of every row.
+uint32_t AddressCount(MicroOp op) {
+  const auto fields = FindMicroOp(static_cast<uint8_t>(op))->fields;
+  const auto other = std::ranges::find_if(fields, [](const Field& f) { return f.kind != FieldKind::kAddress; });
+  return static_cast<uint32_t>(other - fields.begin());
 }
 
 /// The register of addresses that have `outer` in the loops around and step by `bytes` in this one.
@@ -42,12 +37,12 @@ struct Repetition {
 /// Takes the repetition that saves most from a command on, then those in its body.
 class Roller {
  public:
-  explicit Roller(std::span<const std::byte> commands);
+  explicit Roller(std::span<const uint8_t> commands);
 
   void Roll(uint32_t first, uint32_t end);
   /// That begins at `byte`, or would as the next one.
   uint32_t CommandAt(uint32_t byte) const {
-    return static_cast<uint32_t>(std::ranges::lower_bound(commands_, byte, {}, &Entry::at) - commands_.begin());
+    return static_cast<uint32_t>(std::ranges::lower_bound(commands_, byte / 4, {}, &Entry::at) - commands_.begin());
   }
   uint32_t command_count() const { return static_cast<uint32_t>(commands_.size() - 1); }
   StreamWriter& writer() { return w_; }
@@ -55,54 +50,79 @@ class Roller {
  private:
   /// Commands of one shape differ in nothing but the offsets of their addresses.
   struct Entry {
-    uint32_t at = 0, shape = kNone, first_address = 0;
-    uint32_t next = kNone;  ///< Of that shape.
+    uint32_t at = 0, addresses = 0;
+    uint32_t shape = kNone, next = kNone;  ///< The next one of that shape.
   };
-  struct Place {
-    uint32_t offset = 0;
-    uint8_t step = 0;  ///< The register that the loops around give it.
-  };
+  void FindShapes();
+  /// True if `visit` is for every word of the shape.
+  template <typename F>
+  bool AllOfShape(uint32_t i, const F& visit) const {
+    const uint32_t rest = 1 + 2 * commands_[i].addresses, end = WordsOf(i);
+    for (uint32_t word = 1; word < rest; word += 2) {
+      if (!visit(word)) return false;
+    }
+    for (uint32_t word = rest; word < end; ++word) {
+      if (!visit(word)) return false;
+    }
+    return visit(0);
+  }
+  bool Alike(uint32_t i, uint32_t j) const;
+  uint32_t WordsOf(uint32_t i) const { return commands_[i + 1].at - commands_[i].at; }
+  Address AddressOf(uint32_t i, uint32_t n) const {
+    Address a;
+    std::memcpy(static_cast<void*>(&a), &words_[commands_[i].at + 1 + 2 * n], sizeof(a));
+    return a;
+  }
   uint8_t RegisterFor(Registers& registers, uint8_t outer, uint32_t bytes) const;
   bool BeginsAgain(uint32_t first, Repetition& r) const;
   bool GoesOn(uint32_t first, const Repetition& r) const;
   Repetition Repeat(uint32_t first, uint32_t length, uint32_t end) const;
   Repetition Best(uint32_t first, uint32_t end) const;
+  void Assign(uint32_t first, Repetition& r);
   void EmitLoop(uint32_t first, Repetition& r);
-  void Emit(uint32_t i);
-  std::span<const Place> PlacesOf(uint32_t first, uint32_t length) const {
-    const uint32_t begin = commands_[first].first_address;
-    return std::span(places_).subspan(begin, commands_[first + length].first_address - begin);
-  }
 
-  std::span<const std::byte> bytes_;
+  std::vector<uint32_t> words_;  ///< Of the stream; addresses have the registers of the loops that are known.
   std::vector<Entry> commands_;  ///< And one behind the last.
-  std::vector<Place> places_;    ///< Of all addresses.
   std::vector<Registers> loops_;
-  std::vector<std::byte> command_;
   StreamWriter w_;
 };
 
-Roller::Roller(std::span<const std::byte> commands) : bytes_(commands) {
-  std::unordered_map<std::string, uint32_t> shapes;
-  std::string shape;
-  for (uint32_t at = 0; at < commands.size();) {
-    const Command command = DecodeChecked(commands, at);
-    Entry entry{at, kNone, static_cast<uint32_t>(places_.size())};
-    at += 4 + 4 * command.words;
-    shape.assign(reinterpret_cast<const char*>(commands.data()) + entry.at, at - entry.at);
-    ForEachAddress(command.op, [&](uint32_t byte) {
-      Address a;
-      std::memcpy(&a, shape.data() + byte, sizeof(a));
-      places_.push_back({std::exchange(a.offset, 0)});
-      std::memcpy(shape.data() + byte, &a, sizeof(a));
+Roller::Roller(std::span<const uint8_t> commands) : words_(commands.size() / 4) {
+  uint32_t addresses[static_cast<size_t>(MicroOp::kCount)];
+  for (uint8_t op = 0; op < std::size(addresses); ++op) addresses[op] = AddressCount(static_cast<MicroOp>(op));
+  if (!commands.empty()) std::memcpy(words_.data(), commands.data(), commands.size());
+  for (uint32_t at = 0; at < words_.size(); at += 1 + npu::WordsOf(words_[at]))
+    commands_.push_back({at, addresses[words_[at] & 0xFF]});
+  commands_.push_back({static_cast<uint32_t>(words_.size()), 0});
+  FindShapes();
+}
+
+bool Roller::Alike(uint32_t i, uint32_t j) const {
+  const uint32_t *a = &words_[commands_[i].at], *b = &words_[commands_[j].at];
+  return a[0] == b[0] && AllOfShape(i, [&](uint32_t word) { return a[word] == b[word]; });
+}
+
+void Roller::FindShapes() {
+  std::unordered_map<uint64_t, uint32_t> shapes;
+  std::vector<uint32_t> first;
+  for (uint32_t i = 0; i < command_count(); ++i) {
+    Entry& c = commands_[i];
+    const uint32_t* words = &words_[c.at];
+    uint64_t hash = 0;
+    AllOfShape(i, [&](uint32_t word) {
+      hash = (hash ^ words[word]) * 0x9E3779B97F4A7C15;
+      return true;
     });
-    entry.shape = shapes.try_emplace(shape, shapes.size()).first->second;
-    commands_.push_back(entry);
+    hash ^= hash >> 32;
+    for (;; ++hash) {
+      const auto [at, fresh] = shapes.try_emplace(hash, static_cast<uint32_t>(first.size()));
+      if (fresh) first.push_back(i);
+      c.shape = at->second;
+      if (fresh || Alike(i, first[c.shape])) break;
+    }
   }
-  std::vector<uint32_t> last(shapes.size(), kNone);
-  for (auto i = static_cast<uint32_t>(commands_.size()); i-- > 0;)
-    commands_[i].next = std::exchange(last[commands_[i].shape], i);
-  commands_.push_back({static_cast<uint32_t>(commands.size()), kNone, static_cast<uint32_t>(places_.size())});
+  std::ranges::fill(first, kNone);
+  for (uint32_t i = command_count(); i-- > 0;) commands_[i].next = std::exchange(first[commands_[i].shape], i);
 }
 
 /// Addresses that step alike in all loops share a register. kStepRegisters: none is left.
@@ -123,12 +143,10 @@ uint8_t Roller::RegisterFor(Registers& registers, uint8_t outer, uint32_t bytes)
 
 /// Whether the commands of a second trip are those of the first, their addresses stepping by registers.
 bool Roller::BeginsAgain(uint32_t first, Repetition& r) const {
-  uint32_t a = commands_[first].first_address;
   for (uint32_t i = first; i < first + r.length; ++i) {
     if (commands_[i].shape != commands_[i + r.length].shape) return false;
-    const uint32_t trip = commands_[i + r.length].first_address - commands_[i].first_address;
-    for (; a < commands_[i + 1].first_address; ++a) {
-      const Place &here = places_[a], &there = places_[a + trip];
+    for (uint32_t n = 0; n < commands_[i].addresses; ++n) {
+      const Address here = AddressOf(i, n), there = AddressOf(i + r.length, n);
       const uint32_t bytes = there.offset - here.offset;
       if (here.step != there.step || there.offset < here.offset || bytes > INT32_MAX ||
           RegisterFor(r.registers, here.step, bytes) == kStepRegisters)
@@ -140,14 +158,14 @@ bool Roller::BeginsAgain(uint32_t first, Repetition& r) const {
 
 /// Whether the trip behind `r` steps as the second one does.
 bool Roller::GoesOn(uint32_t first, const Repetition& r) const {
-  const uint32_t next = first + r.trips * r.length;
-  for (uint32_t i = 0; i < r.length; ++i) {
-    if (commands_[first + i].shape != commands_[next + i].shape) return false;
-  }
-  const auto one = PlacesOf(first, r.length), two = PlacesOf(first + r.length, r.length), at = PlacesOf(next, r.length);
-  for (size_t a = 0; a < one.size(); ++a) {
-    const uint64_t offset = one[a].offset + uint64_t{r.trips} * (two[a].offset - one[a].offset);
-    if (at[a].step != one[a].step || at[a].offset != offset) return false;
+  for (uint32_t i = first; i < first + r.length; ++i) {
+    const uint32_t next = i + r.trips * r.length;
+    if (commands_[i].shape != commands_[next].shape) return false;
+    for (uint32_t n = 0; n < commands_[i].addresses; ++n) {
+      const Address here = AddressOf(i, n), there = AddressOf(next, n);
+      const uint32_t bytes = AddressOf(i + r.length, n).offset - here.offset;
+      if (here.step != there.step || there.offset != here.offset + uint64_t{r.trips} * bytes) return false;
+    }
   }
   return true;
 }
@@ -157,7 +175,7 @@ Repetition Roller::Repeat(uint32_t first, uint32_t length, uint32_t end) const {
   r.length = length;
   if (!BeginsAgain(first, r)) return {};
   for (r.trips = 2; r.trips < kMostTrips && first + (r.trips + 1) * length <= end && GoesOn(first, r);) ++r.trips;
-  const int64_t body = commands_[first + length].at - commands_[first].at;
+  const int64_t body = 4 * (int64_t{commands_[first + length].at} - commands_[first].at);
   r.saved = body * (r.trips - 1) - kLoopBytes;
   for (const Register& step : r.registers) r.saved -= step.bytes != 0 ? kStepBytes : 0;
   return r;
@@ -170,19 +188,28 @@ Repetition Roller::Best(uint32_t first, uint32_t end) const {
     const uint32_t length = next - first;
     if (length > end - next) break;
     const bool several_trips = best.saved > 0 && length % best.length == 0 && length < best.length * best.trips;
-    if (several_trips) continue;
+    const bool ends_alike = commands_[next - 1].shape == commands_[next - 1 + length].shape;
+    if (several_trips || !ends_alike) continue;
     const Repetition r = Repeat(first, length, end);
     if (r.saved > best.saved) best = r;
   }
   return best;
 }
 
+/// Gives the addresses of the body their registers.
+void Roller::Assign(uint32_t first, Repetition& r) {
+  for (uint32_t i = first; i < first + r.length; ++i) {
+    for (uint32_t n = 0; n < commands_[i].addresses; ++n) {
+      Address a = AddressOf(i, n);
+      a.step = RegisterFor(r.registers, a.step, AddressOf(i + r.length, n).offset - a.offset);
+      std::memcpy(&words_[commands_[i].at + 1 + 2 * n], &a, sizeof(a));
+    }
+  }
+}
+
 void Roller::EmitLoop(uint32_t first, Repetition& r) {
   w_.Emit(Pipe::kCommand, Loop{.trips = r.trips});
-  const auto one = PlacesOf(first, r.length), two = PlacesOf(first + r.length, r.length);
-  const uint32_t begin = commands_[first].first_address;
-  for (uint32_t a = 0; a < one.size(); ++a)
-    places_[begin + a].step = RegisterFor(r.registers, one[a].step, two[a].offset - one[a].offset);
+  Assign(first, r);
   loops_.push_back(r.registers);
   Roll(first, first + r.length);
   loops_.pop_back();
@@ -190,16 +217,6 @@ void Roller::EmitLoop(uint32_t first, Repetition& r) {
     if (r.registers[i].bytes != 0) w_.Emit(Pipe::kCommand, Step{.index = i, .bytes = r.registers[i].bytes});
   }
   w_.Emit(Pipe::kCommand, Next{});
-}
-
-void Roller::Emit(uint32_t i) {
-  const auto from = bytes_.subspan(commands_[i].at, commands_[i + 1].at - commands_[i].at);
-  command_.assign(from.begin(), from.end());
-  const Place* place = &places_[commands_[i].first_address];
-  ForEachAddress(static_cast<MicroOp>(from[0]), [&](uint32_t byte) {
-    command_[byte + offsetof(Address, step)] = std::byte{place++->step};
-  });
-  w_.Append(command_);
 }
 
 void Roller::Roll(uint32_t first, uint32_t end) {
@@ -210,7 +227,8 @@ void Roller::Roll(uint32_t first, uint32_t end) {
       EmitLoop(first, best);
       first += best.length * best.trips;
     } else {
-      Emit(first++);
+      w_.Append(std::as_bytes(std::span(words_).subspan(commands_[first].at, WordsOf(first))));
+      ++first;
     }
   }
 }
@@ -218,7 +236,7 @@ void Roller::Roll(uint32_t first, uint32_t end) {
 }  // namespace
 
 StreamWriter RollLoops(const StreamWriter& unrolled, std::span<uint32_t> positions) {
-  Roller roller(std::as_bytes(std::span(unrolled.bytes())));
+  Roller roller(unrolled.bytes());
   uint32_t done = 0;
   for (uint32_t& at : positions) {
     const uint32_t next = roller.CommandAt(at);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "converter/backend/convert.h"
+#include "converter/npu/loop_rolling.h"
 #include "converter/npu/machine_json.h"
 #include "converter/npu/stream_writer.h"
 #include "schema/tflite_generated.h"
@@ -144,26 +145,46 @@ void WriteStreams(const std::filesystem::path& to, std::span<const uint8_t> mode
   }
 }
 
-/// A loop whose step moves what it copies onto the chip; then all of it goes back. On the first of the fuzzer's
-/// machines.
-std::vector<uint8_t> LoopStream() {
-  using namespace takt::npu;
-  const auto move = [](uint8_t from, uint8_t to, uint8_t step, uint32_t bytes) {
-    return Copy{.from = {from, step, 0, 0}, .to = {to, step, 0, 0}, .planes = 1, .rows = 1, .row_bytes = bytes};
-  };
-  constexpr auto kChip = static_cast<uint8_t>(Buffer::kFeature);
-  StreamWriter w;
-  w.Emit(Pipe::kCommand, Loop{.trips = 4});
-  w.Emit(Pipe::kLoad, move(kFirstBase, kChip, 1, 16));
-  w.Emit(Pipe::kCommand, Step{.index = 1, .bytes = 16});
-  w.Emit(Pipe::kCommand, Next{});
-  w.EmitSet(Pipe::kLoad, 0);
-  w.EmitWait(Pipe::kStore, 0);
-  w.Emit(Pipe::kStore, move(kChip, kFirstBase + 1, 0, 64));
+takt::npu::Copy Move(takt::npu::Address from, takt::npu::Address to, uint32_t bytes) {
+  return {.from = from, .to = to, .planes = 1, .rows = 1, .row_bytes = bytes};
+}
+
+/// For the first of the fuzzer's machines.
+std::vector<uint8_t> SeedOf(takt::npu::StreamWriter w) {
   std::vector<uint8_t> bytes(4);
   const std::vector<uint8_t> stream = w.Finish();
   bytes.insert(bytes.end(), stream.begin(), stream.end());
   return bytes;
+}
+
+/// A loop whose step moves what it copies onto the chip; then all of it goes back.
+std::vector<uint8_t> LoopStream() {
+  using namespace takt::npu;
+  constexpr auto kChip = static_cast<uint8_t>(Buffer::kFeature);
+  StreamWriter w;
+  w.Emit(Pipe::kCommand, Loop{.trips = 4});
+  w.Emit(Pipe::kLoad, Move({kFirstBase, 1}, {kChip, 1}, 16));
+  w.Emit(Pipe::kCommand, Step{.index = 1, .bytes = 16});
+  w.Emit(Pipe::kCommand, Next{});
+  w.EmitSet(Pipe::kLoad, 0);
+  w.EmitWait(Pipe::kStore, 0);
+  w.Emit(Pipe::kStore, Move({kChip}, {kFirstBase + 1}, 64));
+  return SeedOf(w);
+}
+
+/// Rows of four parts, each row stored once it is there: one loop in another, all registers.
+std::vector<uint8_t> RolledStream() {
+  using namespace takt::npu;
+  constexpr auto kChip = static_cast<uint8_t>(Buffer::kFeature);
+  StreamWriter w;
+  for (uint32_t row = 0; row < 3; ++row) {
+    for (uint32_t part = 0; part < 4; ++part)
+      w.Emit(Pipe::kLoad, Move({kFirstBase, 0, 0, 600 * row + 32 * part}, {kChip, 0, 0, 64 * row + 16 * part}, 16));
+    w.EmitSet(Pipe::kLoad, 0);
+    w.EmitWait(Pipe::kStore, 0);
+    w.Emit(Pipe::kStore, Move({kChip, 0, 0, 64 * row}, {kFirstBase + 1, 0, 0, 100 * row}, 64));
+  }
+  return SeedOf(RollLoops(w, {}));
 }
 
 std::vector<uint8_t> Text(std::string_view text) {
@@ -231,6 +252,7 @@ int main(int argc, char** argv) {
   Write(to / "tflite/convolutions.tflite", takt::test::SmallModel());
   WriteStreams(to, takt::test::SmallModel(), "convolutions", takt::Numerics::kFp32Rne);
   Write(to / "npu_stream/loop", LoopStream());
+  Write(to / "npu_stream/rolled", RolledStream());
   WriteStreams(to, PooledSum(false), "pooled_sum", takt::Numerics::kFp32Rne);
   WriteStreams(to, PooledSum(false), "pooled_sum_tflite", takt::Numerics::kTflite);
   WriteStreams(to, PooledSum(true), "pooled_sum_int16", takt::Numerics::kFp32Rne);

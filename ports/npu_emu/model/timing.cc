@@ -112,7 +112,8 @@ bool Simulation::Fetch(PipeState& pipe, int p) {
 
 void Simulation::Report(const PipeState& pipe, Ticks start) {
   if (sink_.on_span != nullptr) {
-    sink_.on_span(sink_.context, {pipe.command, pipe.walker, pipe.walker.position(), start, pipe.ready.time, pipe.done.time});
+    sink_.on_span(sink_.context,
+                  {pipe.command, pipe.walker, pipe.walker.position(), start, pipe.ready.time, pipe.done.time});
   }
 }
 

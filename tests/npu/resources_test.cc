@@ -133,7 +133,7 @@ TEST(Queues, RoomForAllIsNoLimit) {
   const Timing t = built.Time(m);
   EXPECT_EQ(t.total, unlimited.total);
   EXPECT_EQ(Of(t, Pipe::kMac).issue, Of(unlimited, Pipe::kMac).issue);
-  EXPECT_EQ(Of(t, Pipe::kCommand).busy, 51u * 3u);
+  EXPECT_EQ(Of(t, Pipe::kCommand).busy, 40u * 3u);  // the loop itself is free
   m.queue_depth = 1;
   EXPECT_GT(built.Time(m).total, unlimited.total);
 }

@@ -48,12 +48,13 @@ Command Walker::NextOn(Pipe pipe) {
   for (;;) {
     uint32_t header = 0;
     std::memcpy(&header, commands_.data() + at_, sizeof(header));
-    const bool control = (header >> 8 & 0xFF) == static_cast<uint32_t>(Pipe::kCommand);
-    if (control || (header >> 8 & 0xFF) == static_cast<uint32_t>(pipe)) {
-      const Command command = Next();
-      if (command.op == MicroOp::kEnd || command.pipe == pipe) return command;
+    const auto of = static_cast<Pipe>(header >> 8 & 0xFF);
+    if (of == pipe || static_cast<MicroOp>(header & 0xFF) == MicroOp::kEnd) return Next();
+    const uint32_t at = at_;
+    at_ += 4 + 4 * WordsOf(header);
+    if (of == Pipe::kCommand) {
+      Control(DecodeChecked(commands_, at));
     } else {
-      at_ += 4 + 4 * WordsOf(header);
       ++issued_;
     }
   }

@@ -74,15 +74,17 @@ class Roller {
     return a;
   }
   uint8_t RegisterFor(Registers& registers, uint8_t outer, uint32_t bytes) const;
-  bool BeginsAgain(uint32_t first, Repetition& r) const;
+  bool Steps(uint32_t i, uint32_t length) const;
+  bool BeginsAgain(uint32_t first, Repetition& r);
   bool GoesOn(uint32_t first, const Repetition& r) const;
-  Repetition Repeat(uint32_t first, uint32_t length, uint32_t end) const;
-  Repetition Best(uint32_t first, uint32_t end) const;
+  Repetition Repeat(uint32_t first, uint32_t length, uint32_t end);
+  Repetition Best(uint32_t first, uint32_t end);
   void Assign(uint32_t first, Repetition& r);
   void EmitLoop(uint32_t first, Repetition& r);
 
   std::vector<uint32_t> words_;  ///< Of the stream; addresses have the registers of the loops that are known.
   std::vector<Entry> commands_;  ///< And one behind the last.
+  std::vector<uint32_t> ends_;  ///< By length of a body: the last command found that does not come again so much later.
   std::vector<Registers> loops_;
   StreamWriter w_;
 };
@@ -95,6 +97,7 @@ Roller::Roller(std::span<const uint8_t> commands) : words_(commands.size() / 4) 
     commands_.push_back({at, addresses[words_[at] & 0xFF]});
   commands_.push_back({static_cast<uint32_t>(words_.size()), 0});
   FindShapes();
+  ends_.assign(commands_.size(), kNone);
 }
 
 bool Roller::Alike(uint32_t i, uint32_t j) const {
@@ -141,16 +144,27 @@ uint8_t Roller::RegisterFor(Registers& registers, uint8_t outer, uint32_t bytes)
   return kStepRegisters;
 }
 
+/// Whether command `i` comes again `length` commands later, its addresses at or behind those that it has.
+bool Roller::Steps(uint32_t i, uint32_t length) const {
+  if (commands_[i].shape != commands_[i + length].shape) return false;
+  for (uint32_t n = 0; n < commands_[i].addresses; ++n) {
+    const Address here = AddressOf(i, n), there = AddressOf(i + length, n);
+    if (here.step != there.step || there.offset < here.offset || there.offset - here.offset > INT32_MAX) return false;
+  }
+  return true;
+}
+
 /// Whether the commands of a second trip are those of the first, their addresses stepping by registers.
-bool Roller::BeginsAgain(uint32_t first, Repetition& r) const {
+bool Roller::BeginsAgain(uint32_t first, Repetition& r) {
   for (uint32_t i = first; i < first + r.length; ++i) {
-    if (commands_[i].shape != commands_[i + r.length].shape) return false;
+    if (!Steps(i, r.length)) {
+      ends_[r.length] = i;
+      return false;
+    }
     for (uint32_t n = 0; n < commands_[i].addresses; ++n) {
-      const Address here = AddressOf(i, n), there = AddressOf(i + r.length, n);
-      const uint32_t bytes = there.offset - here.offset;
-      if (here.step != there.step || there.offset < here.offset || bytes > INT32_MAX ||
-          RegisterFor(r.registers, here.step, bytes) == kStepRegisters)
-        return false;
+      const Address here = AddressOf(i, n);
+      const uint32_t bytes = AddressOf(i + r.length, n).offset - here.offset;
+      if (RegisterFor(r.registers, here.step, bytes) == kStepRegisters) return false;
     }
   }
   return true;
@@ -170,7 +184,7 @@ bool Roller::GoesOn(uint32_t first, const Repetition& r) const {
   return true;
 }
 
-Repetition Roller::Repeat(uint32_t first, uint32_t length, uint32_t end) const {
+Repetition Roller::Repeat(uint32_t first, uint32_t length, uint32_t end) {
   Repetition r;
   r.length = length;
   if (!BeginsAgain(first, r)) return {};
@@ -181,15 +195,15 @@ Repetition Roller::Repeat(uint32_t first, uint32_t length, uint32_t end) const {
   return r;
 }
 
-Repetition Roller::Best(uint32_t first, uint32_t end) const {
+Repetition Roller::Best(uint32_t first, uint32_t end) {
   Repetition best;
   uint32_t next = commands_[first].next;
   for (int i = 0; i < kCandidates && next < end; ++i, next = commands_[next].next) {
     const uint32_t length = next - first;
     if (length > end - next) break;
     const bool several_trips = best.saved > 0 && length % best.length == 0 && length < best.length * best.trips;
-    const bool ends_alike = commands_[next - 1].shape == commands_[next - 1 + length].shape;
-    if (several_trips || !ends_alike) continue;
+    const bool ends = ends_[length] >= first && ends_[length] < next;
+    if (several_trips || ends) continue;
     const Repetition r = Repeat(first, length, end);
     if (r.saved > best.saved) best = r;
   }

@@ -84,7 +84,7 @@ class Roller {
 
   std::vector<uint32_t> words_;  ///< Of the stream; addresses have the registers of the loops that are known.
   std::vector<Entry> commands_;  ///< And one behind the last.
-  std::vector<uint32_t> ends_;  ///< By length of a body: the last command found that does not come again so much later.
+  std::vector<uint32_t> ends_;   ///< By length of a body: the last command found that is in none.
   std::vector<Registers> loops_;
   StreamWriter w_;
 };
@@ -156,6 +156,7 @@ bool Roller::Steps(uint32_t i, uint32_t length) const {
 
 /// Whether the commands of a second trip are those of the first, their addresses stepping by registers.
 bool Roller::BeginsAgain(uint32_t first, Repetition& r) {
+  uint32_t stepping = kNone;  // The first command that does.
   for (uint32_t i = first; i < first + r.length; ++i) {
     if (!Steps(i, r.length)) {
       ends_[r.length] = i;
@@ -164,7 +165,12 @@ bool Roller::BeginsAgain(uint32_t first, Repetition& r) {
     for (uint32_t n = 0; n < commands_[i].addresses; ++n) {
       const Address here = AddressOf(i, n);
       const uint32_t bytes = AddressOf(i + r.length, n).offset - here.offset;
-      if (RegisterFor(r.registers, here.step, bytes) == kStepRegisters) return false;
+      const uint8_t step = RegisterFor(r.registers, here.step, bytes);
+      if (step != 0) stepping = std::min(stepping, i);
+      if (step == kStepRegisters) {
+        ends_[r.length] = stepping;
+        return false;
+      }
     }
   }
   return true;

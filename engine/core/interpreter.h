@@ -213,9 +213,9 @@ class Interpreter {
   uint16_t poison_ = kNoTensor;  ///< State that a dropped run left half updated.
   bool running_ = false;
   bool awaits_room_ = false;  ///< Since before `give_up_`, of a device that others keep busy.
-  WaitLimit wait_;         ///< Of Invoke; without `cancel`, steps poll.
-  uint64_t patience_ = 0;  ///< Ticks after which a job in flight is taken for hung.
-  uint64_t give_up_ = 0;   ///< When the jobs in flight are.
+  WaitLimit wait_;            ///< Of Invoke; without `cancel`, steps poll.
+  uint64_t patience_ = 0;     ///< Ticks after which a job in flight is taken for hung.
+  uint64_t give_up_ = 0;      ///< When the jobs in flight are.
   Status status_;
   std::atomic<bool> cancel_{false};
 };

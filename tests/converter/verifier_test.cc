@@ -172,8 +172,7 @@ TEST(Verifier, ReportsSeveralRulesInOneRun) {
 TEST(Verifier, RefusesSizesBeyond32Bits) {
   const std::pair<const char*, const char*> cases[] = {
       {"%2 = concatenation(%0, %1) {axis = 0}", "tensor [2147483647] has more than 2^30 elements"},
-      {"%2 = pad(%0) {after = [2147483647], before = [2147483647]}",
-       "tensor [2147483647] has more than 2^30"},
+      {"%2 = pad(%0) {after = [2147483647], before = [2147483647]}", "tensor [2147483647] has more than 2^30"},
       {"%2 = pad(%0) {after = [0], before = [4294967296]}", "has attribute before beyond 32 bits"},
   };
   for (const auto& [node, message] : cases) {

@@ -10,6 +10,7 @@
 #include <regex>
 #include <string>
 
+#include "converter/npu/feature_lives.h"
 #include "converter/npu/plan_compilation.h"
 #include "converter/npu/report.h"
 #include "converter/npu/step_profile.h"
@@ -218,6 +219,8 @@ TEST(Overlap, ProfilesAndReportsAddUp) {
     EXPECT_EQ(layers, JobCycles(made));
     EXPECT_EQ(kinds.find("submit conv "), kinds.find("submit ")) << kinds;
     EXPECT_LT(kinds.find("gather "), kinds.find("wait ")) << kinds;
+    for (const FeatureLife& life : FeatureLives(made.npu, machine))
+      EXPECT_FALSE(ProfileSteps(made.graph, made.npu, machine).at(life.step).host());
 
     const auto json = ReportJson(made.graph, made.npu, {machine, {}, {}});
     EXPECT_EQ(json["npu_cycles"], layers);

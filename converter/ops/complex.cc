@@ -96,6 +96,7 @@ void ImportRfft2d(TfliteNode& node) {
   dims.push_back(2);
   if (!node.SetDims(0, dims)) return;
   const TensorId spectra = node.Emit(Op::kRfft, {signal}, {{"length", columns}});
+  if (node.tensor(spectra).dims.empty()) return;  // No such transform; it was reported.
   node.Add(Op::kReshape, {rows == 1 ? spectra : AlongRows(node, spectra, rows)});
 }
 

@@ -23,6 +23,7 @@ TensorId Constant(TfliteNode& node, const char* suffix, DataType type, std::vect
 /// Cells [begin, begin + size of `to`) of x's last dimension.
 void AddSlice(TfliteNode& node, TensorId x, int64_t begin, TensorId to) {
   std::vector<int64_t> begins(node.tensor(x).dims.size());
+  if (begins.empty()) return;  // What made x has reported an error.
   begins.back() = begin;
   node.AddTo(Op::kSlice, {x}, {to}, {{"begin", begins}, {"strides", std::vector<int64_t>(begins.size(), 1)}});
 }
@@ -139,6 +140,7 @@ void ImportStacker(TfliteNode& node) {
   const int64_t before = *left + *right;
   if (*step > before + 1) return node.Error("has a step longer than what it stacks");
   if (*channels * (before + 1) > kMaxCount) return node.Error("stacks more than 2^24 values");
+  if (!node.SetDims(0, {static_cast<int32_t>((before + 1) * *channels)})) return;
   std::vector<int32_t> next;
   const int64_t last = *right + *step;
   for (int64_t t = 0; t <= last; ++t) next.push_back(static_cast<int32_t>(t < last ? t + 1 : *right + 1));

@@ -291,6 +291,18 @@ void ExpectSpectrum(int rows, int transformed) {
   }
 }
 
+TEST(TfliteElementwise, SpectraOfLengthsThatHaveNoTransformAreRefused) {
+  TfliteModel model;
+  model.tensors = {{.name = "x", .type = FLOAT32, .shape = {1, 4, 14}},
+                   {.name = "length", .type = INT32, .shape = {2}, .data = Pack(INT32, {4, 14})},
+                   {.name = "spectrum", .type = TensorType::COMPLEX64, .shape = {1, 4, 8}},
+                   {.name = "y", .type = FLOAT32, .shape = {1, 4, 8}}};
+  model.operators = {{BuiltinOperator::RFFT2D, {0, 1}, {2}}, {BuiltinOperator::REAL, {2}, {3}}};
+  model.inputs = {0};
+  model.outputs = {3};
+  EXPECT_NE(Messages(ConvertTflite(WriteTflite(model), "m", {})).find("length 14 is not in"), std::string::npos);
+}
+
 TEST(TfliteElementwise, Spectra) {
   for (const int rows : {1, 3, 4, 6}) {
     ExpectSpectrum(rows, 4);

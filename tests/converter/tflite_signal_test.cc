@@ -155,6 +155,13 @@ TEST(SignalStacker, OfOneFrameIsTheInput) {
   }
 }
 
+TEST(SignalStacker, FillsAnOutputOfItsSize) {
+  const Fields fields = {
+      {"num_channels", 2}, {"stacker_left_context", 1}, {"stacker_right_context", 1}, {"stacker_step", 2}};
+  const std::vector<uint8_t> model = WriteTflite(ModelOf("SignalStacker", Flex(fields), {2}, {}, true));
+  EXPECT_NE(Errors(ConvertTflite(model, "m", {})).find("gives an output of shape [6]"), std::string::npos);
+}
+
 std::string ErrorsOf(std::vector<uint8_t> options) {
   return Errors(ConvertTflite(WriteTflite(ModelOf("SignalDelay", std::move(options), {4}, {4}, false)), "m", {}));
 }

@@ -142,9 +142,11 @@ Ticks WindowTicks(const Machine& machine, const Traffic& traffic) {
 }  // namespace
 
 Ticks ScaleUp(uint64_t n, Ratio per, uint32_t shift) {
-  if (n == 0 || per.num == 0) return 0;
-  if (n > (UINT64_MAX - per.den) / per.num >> shift) return kOverflow;
-  return CeilDiv(n * per.num << shift, per.den);
+  uint64_t scaled = 0;
+  if (__builtin_mul_overflow(n << shift, uint64_t{per.num}, &scaled) || scaled > UINT64_MAX - per.den ||
+      n << shift >> shift != n)
+    return kOverflow;
+  return per.den == 1 ? scaled : CeilDiv(scaled, per.den);  // Most ratios are whole, and a division is slow.
 }
 
 uint64_t UblockPasses(const Array& a, const Contraction& c) {

@@ -15,16 +15,6 @@ struct Transfer {
   RoundTrips trips;  ///< Of `finish`.
 };
 
-struct PipeState {
-  explicit PipeState(std::span<const std::byte> commands) : walker(commands) {}
-  Walker walker;
-  Command command;
-  bool has_command = false, ended = false, moving = false, blocked = false;
-  Moment ready;  ///< When the pipe can take its next command.
-  Moment done;   ///< When all it has done is visible.
-  Transfer transfer;
-};
-
 /// Sets not yet taken: when, and by which pipe.
 struct EventQueue {
   struct Entry {
@@ -34,6 +24,18 @@ struct EventQueue {
   Entry entries[kMaxEventCount];
   uint32_t first = 0, count = 0;
   Entry taken;  ///< When the last one was, and by which pipe.
+};
+
+struct PipeState {
+  explicit PipeState(std::span<const std::byte> commands) : walker(commands) {}
+  Walker walker;
+  Command command;
+  bool has_command = false, ended = false, moving = false, blocked = false;
+  const EventQueue* awaits = nullptr;  ///< What its Wait found empty.
+  Ticks issued = 0;                    ///< When its command is, if no queue is ever full.
+  Moment ready;                        ///< When the pipe can take its next command.
+  Moment done;                         ///< When all it has done is visible.
+  Transfer transfer;
 };
 
 class Simulation {
@@ -107,6 +109,9 @@ bool Simulation::Fetch(PipeState& pipe, int p) {
   pipe.command = pipe.walker.NextOn(static_cast<Pipe>(p));
   pipe.ended = pipe.command.op == MicroOp::kEnd;
   pipe.has_command = !pipe.ended;
+  if (!queues_.limited())
+    pipe.issued =
+        ScaleUp(pipe.walker.issued() * machine_.issue_cycles + machine_.job_cycles, {1, 1}, machine_.tick_shift);
   return pipe.has_command;
 }
 
@@ -120,8 +125,7 @@ void Simulation::Report(const PipeState& pipe, Ticks start) {
 /// Lets pipe p's time pass until its next command is issued; false if nobody knows when.
 bool Simulation::WaitForIssue(int p) {
   if (!queues_.limited()) {
-    const uint64_t issued = pipes_[p].walker.issued() * machine_.issue_cycles + machine_.job_cycles;
-    WaitFor(p, {ScaleUp(issued, {1, 1}, machine_.tick_shift), {}}, Time(p).issue);
+    WaitFor(p, {pipes_[p].issued, {}}, Time(p).issue);
     return true;
   }
   const Moment* issued = queues_.Front(p);
@@ -160,6 +164,11 @@ void Simulation::Compute(int p) {
 bool Simulation::RunCommands(int p, Ticks now) {
   PipeState& pipe = pipes_[p];
   bool changed = false;
+  if (pipe.awaits != nullptr && pipe.awaits->count == 0) {
+    fault_position_ = pipe.walker.position();
+    return false;
+  }
+  pipe.awaits = nullptr;
   pipe.blocked = false;
   while (!pipe.moving && !overflow_ && Fetch(pipe, p)) {
     pipe.blocked = !WaitForIssue(p);
@@ -210,7 +219,10 @@ void Simulation::PostEvent(int p, uint32_t event) {
 
 bool Simulation::TakeEvent(int p, uint32_t event) {
   EventQueue& queue = events_[event];
-  if (queue.count == 0) return false;
+  if (queue.count == 0) {
+    pipes_[p].awaits = &queue;
+    return false;
+  }
   const EventQueue::Entry& entry = queue.entries[queue.first];
   queue.first = (queue.first + 1) % kMaxEventCount;
   --queue.count;

@@ -8,5 +8,6 @@ cmake --build --preset ci --target fetch_npm_models && ctest --preset ci -R npm_
 cmake --workflow --preset clang
 cmake --workflow --preset tidy
 cmake --workflow --preset dev
+cmake --workflow --preset fuzz-coverage
 cmake --workflow --preset fuzz
 cmake --workflow --preset cross

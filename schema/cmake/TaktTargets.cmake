@@ -8,6 +8,8 @@ option(TAKT_WERROR "Warnings are errors" ON)
 
 set(TAKT_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 
+option(TAKT_UNITE "Compile the engine's many short files in a few" OFF)
+
 # Three roundings mean three roundings: no contraction to FMA (engine/NUMERICS.md).
 add_library(takt_options INTERFACE)
 target_compile_options(takt_options INTERFACE -ffp-contract=off -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
@@ -28,6 +30,14 @@ add_library(takt_embedded_options INTERFACE)
 target_compile_options(takt_embedded_options INTERFACE -fno-exceptions -fno-rtti -fno-threadsafe-statics
   -ffunction-sections -fdata-sections)
 target_link_libraries(takt_embedded_options INTERFACE takt_options)
+
+# takt_precompile(target HEADER...): parsed once for all the target's files, each of which includes what it needs all the same
+# (the preset tidy goes without). The options let ccache see through them.
+function(takt_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
+    "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+endfunction()
 
 # takt_library(name EMBEDDED|HOST SOURCES ... DEPENDS ...): a static library takt_<name> with alias takt::<name>.
 function(takt_library name)

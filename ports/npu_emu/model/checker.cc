@@ -102,6 +102,19 @@ struct EventState {
   uint32_t first = 0, count = 0;
 };
 
+/// Bits [begin, end) of an array of bytes, byte by byte.
+struct BitRange {
+  uint64_t begin, end;
+
+  bool empty() const { return begin >= end; }
+  uint64_t byte() const { return begin / 8; }
+  std::byte mask() const {  ///< Of the range's bits in byte().
+    const uint64_t last = end - byte() * 8;
+    return std::byte{0xFF} << (begin % 8) & std::byte{0xFF} >> (last < 8 ? 8 - last : 0);
+  }
+  void NextByte() { begin = (byte() + 1) * 8; }
+};
+
 /// State of one walk; large, so it lives in one object that its owner places.
 class Checker {
  public:
@@ -115,6 +128,7 @@ class Checker {
   Status Range(const Access& a) const;
   Status Event(const Command& command);
   uint64_t FirstMark(uint8_t space) const;
+  BitRange MarksOf(const Access& a) const;
   bool Ready(const Access& a) const;
   void Mark(const Access& a);
 
@@ -149,21 +163,20 @@ uint64_t Checker::FirstMark(uint8_t space) const {
   return first;
 }
 
-bool Checker::Ready(const Access& a) const {
+BitRange Checker::MarksOf(const Access& a) const {
   const uint64_t first = FirstMark(a.space);
-  for (uint64_t m = a.begin / kMarkBytes; m <= (a.end - 1) / kMarkBytes; ++m) {
-    const uint64_t bit = first + m;
-    if ((marks_[bit / 8] >> (bit % 8) & std::byte{1}) == std::byte{0}) return false;
+  return {first + a.begin / kMarkBytes, first + (a.end - 1) / kMarkBytes + 1};
+}
+
+bool Checker::Ready(const Access& a) const {
+  for (BitRange bits = MarksOf(a); !bits.empty(); bits.NextByte()) {
+    if ((marks_[bits.byte()] & bits.mask()) != bits.mask()) return false;
   }
   return true;
 }
 
 void Checker::Mark(const Access& a) {
-  const uint64_t first = FirstMark(a.space);
-  for (uint64_t m = a.begin / kMarkBytes; m <= (a.end - 1) / kMarkBytes; ++m) {
-    const uint64_t bit = first + m;
-    marks_[bit / 8] |= std::byte{1} << (bit % 8);
-  }
+  for (BitRange bits = MarksOf(a); !bits.empty(); bits.NextByte()) marks_[bits.byte()] |= bits.mask();
 }
 
 Status Checker::Event(const Command& command) {

@@ -60,6 +60,22 @@ TEST(Stream, ReadingBytesThatNothingWroteIsUnready) {
   EXPECT_EQ(Built(w).Check(PlainMachine()).site(), Site::kNpuUnready);
 }
 
+/// Marks are bits, set and read byte by byte: every first and last bit.
+TEST(Stream, BytesAreReadyWhereTheyWereWritten) {
+  constexpr uint32_t kMark = 16, kMarks = 20;
+  for (uint32_t written = 0; written < kMarks * kMarks * kMarks; ++written) {
+    const uint32_t begin = written % kMarks, end = written / kMarks % kMarks + 1, read = written / kMarks / kMarks;
+    if (begin >= end) continue;
+    StreamWriter w;
+    w.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kFeature, begin * kMark), (end - begin) * kMark));
+    w.EmitSet(Pipe::kLoad, 0);
+    w.EmitWait(Pipe::kStore, 0);
+    w.Emit(Pipe::kStore, Move(At(Buffer::kFeature, read * kMark), Base(1), 3 * kMark));
+    const bool inside = read >= begin && read + 3 <= end;
+    EXPECT_EQ(Built(w).Check(PlainMachine()).site() != Site::kNpuUnready, inside) << begin << " " << end << " " << read;
+  }
+}
+
 TEST(Stream, RangesOfBuffersAndBasesHold) {
   StreamWriter past_buffer;
   past_buffer.Emit(Pipe::kLoad, Move(Base(0), At(Buffer::kFeature, 1020), 64));

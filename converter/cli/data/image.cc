@@ -44,10 +44,29 @@ void CheckSize(const std::string& path, std::span<const uint8_t> file, int w, in
                                   " bytes cannot hold; it is cut off"));
 }
 
+uint32_t BigEndian(const uint8_t* p) {
+  return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | p[3];
+}
+
+/// stb makes room for what a chunk of a PNG claims to have before it reads that.
+void CheckChunks(const std::string& path, std::span<const uint8_t> file) {
+  constexpr size_t kSignature = 8, kHead = 8, kChecksum = 4;
+  if (file.empty() || file[0] != 0x89) return;
+  for (size_t at = kSignature; at + kHead + kChecksum <= file.size();) {
+    const size_t bytes = BigEndian(&file[at]), left = file.size() - at - kHead - kChecksum;
+    if (bytes > left)
+      throw InputError(absl::StrCat(path, ": says at byte ", at, " that ", bytes, " follow, of which it has ", left,
+                                    "; it is cut off"));
+    if (std::equal(&file[at + 4], &file[at + kHead], "IEND")) return;
+    at += kHead + bytes + kChecksum;
+  }
+}
+
 }  // namespace
 
 Array ReadImage(const std::string& path, std::span<const uint8_t> file, int height, int width, int channels) {
   int w = 0, h = 0, stored = 0;
+  CheckChunks(path, file);
   const auto size = static_cast<int>(std::min<size_t>(file.size(), INT_MAX));
   if (stbi_info_from_memory(file.data(), size, &w, &h, &stored) != 0) CheckSize(path, file, w, h);
   if (!file.empty() && file[0] == 'P' && stbi_is_16_bit_from_memory(file.data(), size) != 0)

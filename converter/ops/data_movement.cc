@@ -193,10 +193,10 @@ void ImportOnnxSpaceToDepth(frontend::OnnxNode& node) {
   const TensorId x = node.ToNhwc(node.input(0));
   if (node.failed()) return;
   const std::vector<int32_t> d = node.dims(x);
-  if (node.dims(node.input(0)).size() != 4 || b < 1 || d[1] % b != 0 || d[2] % b != 0)
-    return node.Error("takes an input of rank 4 whose height and width are multiples of blocksize");
+  if (node.dims(node.input(0)).size() != 4 || b < 1 || b > 1024 || d[1] % b != 0 || d[2] % b != 0)
+    return node.Error("takes an input of rank 4 whose height and width are multiples of blocksize, 1 to 1024");
   const TensorId blocks = node.Transpose(node.Reshape(x, {d[0], d[1] / b, b, d[2] / b, b, d[3]}), {0, 1, 3, 2, 4, 5});
-  node.SetOutput(0, node.FromNhwc(node.Reshape(blocks, {d[0], d[1] / b, d[2] / b, d[3] * b * b}), 4));
+  node.SetOutput(0, node.FromNhwc(node.Reshape(blocks, {d[0], d[1] / b, d[2] / b, Dim(int64_t{b} * b * d[3])}), 4));
 }
 
 /// The inverse; in mode CRD the channel comes before the block's place.
@@ -208,12 +208,12 @@ void ImportOnnxDepthToSpace(frontend::OnnxNode& node) {
   if (node.failed()) return;
   const std::vector<int32_t> d = node.dims(x);
   if (node.dims(node.input(0)).size() != 4 || b < 1 || b > 1024 || d[3] % (b * b) != 0)
-    return node.Error("takes an input of rank 4 whose channels are a multiple of blocksize^2");
+    return node.Error("takes an input of rank 4 whose channels are a multiple of the square of blocksize, 1 to 1024");
   const int32_t c = d[3] / (b * b);
   const TensorId blocks = channel_first
                               ? node.Transpose(node.Reshape(x, {d[0], d[1], d[2], c, b, b}), {0, 1, 4, 2, 5, 3})
                               : node.Transpose(node.Reshape(x, {d[0], d[1], d[2], b, b, c}), {0, 1, 3, 2, 4, 5});
-  node.SetOutput(0, node.FromNhwc(node.Reshape(blocks, {d[0], d[1] * b, d[2] * b, c}), 4));
+  node.SetOutput(0, node.FromNhwc(node.Reshape(blocks, {d[0], Dim(int64_t{d[1]} * b), Dim(int64_t{d[2]} * b), c}), 4));
 }
 
 bool CommutePad(std::span<const int64_t> permutation, Node& node) {

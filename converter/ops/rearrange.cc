@@ -80,10 +80,10 @@ void ImportSpaceToDepth(frontend::TfliteNode& node) {
   const auto b = Block(node, options != nullptr ? options->block_size() : 0);
   if (!b) return;
   const Dims d = node.tensor(node.input(0)).dims;
+  const int64_t cells = int64_t{*b} * *b;
   if (d[1] % *b != 0 || d[2] % *b != 0)
     return node.Error("has blocks of " + std::to_string(*b) + " that do not divide " + DimsText(d));
-  // Blocks that divide height and width have no more cells than the image.
-  if (!node.SetDims(0, {d[0], d[1] / *b, d[2] / *b, d[3] * *b * *b})) return;
+  if (!node.SetDims(0, {d[0], d[1] / *b, d[2] / *b, Dim(d[3] * cells)})) return;
   node.Add(Op::kReshape,
            {Permute(node, node.input(0), {d[0], d[1] / *b, *b, d[2] / *b, *b, d[3]}, {0, 1, 3, 2, 4, 5})});
 }
@@ -98,7 +98,7 @@ void ImportDepthToSpace(frontend::TfliteNode& node) {
   if (d[3] % cells != 0)
     return node.Error("has blocks of " + std::to_string(cells) + " cells that do not divide " + DimsText(d));
   const auto depth = static_cast<int32_t>(d[3] / cells);
-  if (!node.SetDims(0, {d[0], d[1] * *b, d[2] * *b, depth})) return;
+  if (!node.SetDims(0, {d[0], Dim(int64_t{d[1]} * *b), Dim(int64_t{d[2]} * *b), depth})) return;
   node.Add(Op::kReshape, {Permute(node, node.input(0), {d[0], d[1], d[2], *b, *b, depth}, {0, 1, 3, 2, 4, 5})});
 }
 

@@ -98,6 +98,24 @@ TEST(OnnxImporter, RefusesWhatItCannotRead) {
          for (int i = 0; i < 4; ++i) type->mutable_shape()->mutable_dim(i)->set_dim_value(1 << 20);
        },
        "more than 2^30 elements"},
+      {"blocks of no channels",
+       [](OnnxBuilder& b) {
+         onnx::GraphProto& graph = *b.model().mutable_graph();
+         onnx::TensorProto& empty = *graph.add_initializer();
+         empty.set_name("empty");
+         empty.set_data_type(onnx::TensorProto::FLOAT);
+         for (const int64_t d : {1, 0, 1 << 28, 1}) empty.add_dims(d);
+         onnx::NodeProto& node = *graph.mutable_node(0);
+         node.set_op_type("DepthToSpace");
+         node.mutable_input()->Clear();
+         node.add_input("empty");
+         node.clear_attribute();
+         onnx::AttributeProto& block = *node.add_attribute();
+         block.set_name("blocksize");
+         block.set_type(onnx::AttributeProto::INT);
+         block.set_i(1024);
+       },
+       "more than 2^30 elements"},
       {"if without a branch", [](OnnxBuilder& b) { SetControl(b, "If", "then_branch"); }, "else_branch"},
       {"loop of other values", [](OnnxBuilder& b) { SetControl(b, "Loop", "body"); }, "number of inputs or outputs"},
       {"scan of nothing", [](OnnxBuilder& b) { SetControl(b, "Scan", "body"); }, "number of inputs or outputs"},

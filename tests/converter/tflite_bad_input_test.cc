@@ -244,5 +244,24 @@ TEST(TfliteBadInput, PadsBeyondEveryTensorAreRefused) {
   bad.Run();
 }
 
+/// Blocks divide a dimension of 0, whatever their size.
+TEST(TfliteBadInput, BlocksOfTensorsWithoutElementsAreNotMultipliedBeyond32Bits) {
+  const auto add = [](BadModel& bad, Code code, tflite::BuiltinOptions type, const Options& options,
+                      const std::vector<int32_t>& shape) {
+    bad.Add(code, {bad.Tensor(Int8("x", shape))}, Int8("y", {1, 1, 1, 1}));
+    bad.model().inputs.push_back(bad.model().operators.back().inputs[0]);
+    bad.model().operators.back().options_type = type;
+    bad.model().operators.back().options = options;
+  };
+  BadModel bad;
+  add(bad, Code::DEPTH_TO_SPACE, tflite::BuiltinOptions::DepthToSpaceOptions,
+      [](auto& fbb) { return tflite::CreateDepthToSpaceOptions(fbb, 4098).Union(); }, {1, 80740354, 1, 0});
+  add(bad, Code::SPACE_TO_DEPTH, tflite::BuiltinOptions::SpaceToDepthOptions,
+      [](auto& fbb) { return tflite::CreateSpaceToDepthOptions(fbb, 65536).Union(); }, {1, 0, 0, 1});
+  bad.Expect("0(DEPTH_TO_SPACE):y: error: tensor [1, 2147483647, 4098, 0] has more than 2^30 elements");
+  bad.Expect("1(SPACE_TO_DEPTH):y: error: tensor [1, 0, 0, 2147483647] has more than 2^30 elements");
+  bad.Run();
+}
+
 }  // namespace
 }  // namespace takt::test

@@ -213,11 +213,11 @@ class Accuracy(CliTest):
         bomb = bytearray(named.read_bytes())  # A member of 224 bytes that says it has 2 GiB.
         struct.pack_into("<II", bomb, bomb.index(b"PK\1\2") + 20, 224, 2**31)
         wide = b"P5 65535 65535 255\n"
-        files = self.write("bad", {"bomb.npz": bytes(bomb), "wide.pgm": wide, "deep.pgm": b"P5 1 1 65535\n00", "short.pgm": b"P5 6553 655 255\n", "flat.pgm": b"P5 3 0 255\n", "cut.idx": good[:-1], "cut.gz": packed[:-20], "bytes.raw": b"abc", "bad.png": b"\x89PNG", "cut.png": b"\x89PNG\r\n\x1a\n\x4e\0\0\0IDAT\0\0\0\0", "bad.wav": b"RIFF", "stereo.wav": wav([0] * 20, 2), "long.wav": wav([0] * 785), "silent.wav": wav([]),
+        files = self.write("bad", {"bomb.npz": bytes(bomb), "wide.pgm": wide, "deep.pgm": b"P5 1 1 65535\n00", "short.pgm": b"P5 6553 655 255\n", "flat.pgm": b"P5 3 0 255\n", "cut.idx": good[:-1], "cut.gz": packed[:-20], "bytes.raw": b"abc", "bad.png": b"\x89PNG", "top.bmp": struct.pack("<2s12xIiiHHI20x", b"BM", 40, 3, -2500000, 1, 24, 0), "cut.png": b"\x89PNG\r\n\x1a\n\x4e\0\0\0IDAT\0\0\0\0", "bad.wav": b"RIFF", "stereo.wav": wav([0] * 20, 2), "long.wav": wav([0] * 785), "silent.wav": wav([]),
                                     "damaged.npz": b"PK\3\4" + bytes(50), "odd.npy": npy(bytes(785), "|u1", (785,)),
                                     "shape.npy": npy(bytes(784), "|u1", (2, 784)), "labels.txt": b"1\nseven\n",
                                     "dates.npy": npy(bytes(784 * 8), "<M8", (784,))})
-        for name, words in {"cut.idx": "cut off", "cut.gz": "cut off", "bytes.raw": "float32", "bad.png": "picture", "cut.png": "cut off", "bad.wav": "WAV file", "stereo.wav": "2 channels", "long.wav": "785 values", "silent.wav": "0 values",
+        for name, words in {"cut.idx": "cut off", "cut.gz": "cut off", "bytes.raw": "float32", "bad.png": "picture", "cut.png": "cut off", "top.bmp": "cannot hold", "bad.wav": "WAV file", "stereo.wav": "2 channels", "long.wav": "785 values", "silent.wav": "0 values",
                             "bomb.npz": "archive's bytes can hold", "wide.pgm": "more than 64 million", "deep.pgm": "255 levels", "short.pgm": "cannot hold", "flat.pgm": "no pixels", "damaged.npz": "zip archive", "odd.npy": "whole samples", "shape.npy": "2x784",
                             "dates.npy": "M8", "none.idx": "no such file"}.items():
             with self.subTest(name=name):

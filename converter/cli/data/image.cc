@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -33,9 +34,9 @@ int64_t PixelsPerByte(std::span<const uint8_t> file) {
   return first == 'P' || first == 'B' ? 8 : first == 0xFF ? 512 : 8256;
 }
 
-/// Before any pixel is decoded.
+/// Before any pixel is decoded. Rows of a BMP are stored from the top if its height is negative.
 void CheckSize(const std::string& path, std::span<const uint8_t> file, int w, int h) {
-  const int64_t pixels = int64_t{w} * h;
+  const int64_t pixels = int64_t{w} * std::abs(int64_t{h});
   if (pixels > kMostPixels)
     throw InputError(
         absl::StrCat(path, ": has ", w, "x", h, " pixels; more than 64 million are not read, scale it down"));
